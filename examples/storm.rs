@@ -1,0 +1,2 @@
+//! Some hundred calls to a provider that misbehaves.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The `seawall` command.
+fn main() {}

@@ -1,0 +1,4 @@
+//! Floor 1: the layers. Private here, re-exported at the top.
+pub mod classify;
+pub mod retry;
+pub mod timeout;

@@ -1,0 +1,21 @@
+/// The tokens that a provider reports for an answer.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt, those read from a cache included.
+    pub input: u64,
+    /// Tokens of the answer, those of its reasoning included.
+    pub output: u64,
+    /// Of `input`: read from the provider's cache.
+    pub cached: u64,
+    /// Of `output`: spent on reasoning.
+    pub reasoning: u64,
+}
+
+impl Usage {
+    /// Of prompt and answer, with nothing cached and no reasoning told apart.
+    #[must_use]
+    pub fn new(input: u64, output: u64) -> Self {
+        Self { input, output, ..Self::default() }
+    }
+}

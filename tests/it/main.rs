@@ -1,0 +1,45 @@
+//! Behaviour, through the public API. No test sleeps for real but where a real socket is the point.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods, unreachable_pub)]
+
+mod classify;
+mod client;
+mod contract;
+mod corpus;
+mod explain;
+mod fake;
+mod floors;
+mod provider;
+mod retry;
+mod sim;
+mod stack;
+mod timeout;
+mod words;
+
+use seawall::Error;
+use std::{future::Future, time::Duration};
+use tokio::time::Instant;
+use tower::{Service, ServiceExt};
+
+/// Ends a test that hangs after an hour of virtual time, which is at once.
+async fn guarded(test: impl Future<Output = ()>) {
+    tokio::time::timeout(Duration::from_secs(3600), test).await.expect("the test hangs");
+}
+
+/// What a future gives, and how long it took by tokio's clock.
+async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
+    let start = Instant::now();
+    let output = future.await;
+    (output, start.elapsed())
+}
+
+fn seconds(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+/// One call through a clone, made ready first.
+async fn ask<S, Req>(service: &S, request: Req) -> Result<S::Response, Error>
+where
+    S: Service<Req, Error = Error> + Clone,
+{
+    service.clone().oneshot(request).await
+}
