@@ -150,6 +150,16 @@ fn a_body_without_an_announced_end_is_over_with_the_none_behind_it() {
 }
 
 #[test]
+fn a_body_that_ends_without_a_frame_is_still_asked_for_its_end() {
+    let (guard, read) = diary();
+    let mut body = pin!(held(frames(true, [Poll::Pending]), guard));
+    assert!(poll(body.as_mut()).is_pending());
+    assert!(!body.is_end_stream(), "or nobody would ask, and the guard would never know");
+    assert!(matches!(poll(body.as_mut()), Poll::Ready(None)));
+    assert_eq!((read(), body.is_end_stream()), (vec!["whole".to_owned(), "dropped".to_owned()], true));
+}
+
+#[test]
 fn a_body_that_fails_is_over_and_lets_its_source_go() {
     let (guard, read) = diary();
     let (source, released) = diary();
