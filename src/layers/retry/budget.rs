@@ -192,3 +192,90 @@ fn sum(slots: &[Slot; SLOTS], second: u64, window: u64) -> u64 {
 fn unpack(packed: u64) -> (u64, u32) {
     (packed >> 32, packed as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time;
+
+    /// A clock to step by hand.
+    fn seconds(start: Instant, seconds: f64) -> Instant {
+        start + Duration::from_secs_f64(seconds)
+    }
+
+    fn drawn(budget: &Budget, now: Instant) -> usize {
+        (0..1000).take_while(|_| budget.draw(now)).count()
+    }
+
+    #[test]
+    fn ten_calls_pay_for_one_retry() {
+        let (budget, now) = (Budget::with_reserve(0.1, 0, 0).unwrap(), time::now());
+        (0..9).for_each(|_| budget.deposit(now));
+        assert!(!budget.draw(now));
+        budget.deposit(now);
+        assert!(budget.draw(now) && !budget.draw(now));
+    }
+
+    #[test]
+    fn the_reserve_saves_ten_and_is_refilled_at_one_a_second() {
+        let (budget, now) = (Budget::default(), time::now());
+        assert_eq!(drawn(&budget, now), 10);
+        assert!(!budget.draw(seconds(now, 0.9)) && budget.draw(seconds(now, 1.0)) && !budget.draw(seconds(now, 1.9)));
+        assert_eq!(drawn(&budget, seconds(now, 5.0)), 4);
+        assert_eq!(drawn(&budget, seconds(now, 86_400.0)), 10, "it saves no more, however long it rests");
+    }
+
+    #[test]
+    fn a_healthy_hour_long_ago_pays_for_nothing_now() {
+        let (budget, start) = (Budget::with_reserve(0.1, 0, 0).unwrap(), time::now());
+        (0..3600).for_each(|second| (0..100).for_each(|_| budget.deposit(seconds(start, second.into()))));
+        assert_eq!(drawn(&budget, seconds(start, 3600.0)), 590, "fifty-nine seconds of it are in the last minute");
+        assert_eq!(drawn(&budget, seconds(start, 7200.0)), 0);
+    }
+
+    #[test]
+    fn no_minute_holds_more_than_its_share() {
+        let (budget, start) = (Budget::with_reserve(0.1, 0, 0).unwrap(), time::now());
+        let mut retries = Vec::new();
+        for tick in 0..3000 {
+            let now = seconds(start, f64::from(tick) * 0.1);
+            budget.deposit(now);
+            retries.extend(std::iter::repeat_n(tick, drawn(&budget, now)));
+        }
+        let within = |end: i32| retries.iter().filter(|&&tick| tick > end - 600 && tick <= end).count();
+        assert!((600..3000).all(|end| (50..=60).contains(&within(end))), "600 calls a minute");
+    }
+
+    #[test]
+    fn clones_and_threads_share_one_count() {
+        let (budget, now) = (Budget::with_reserve(0.5, 0, 0).unwrap(), time::now());
+        let work = |budget: Budget| {
+            move || {
+                (0..1000).for_each(|_| budget.deposit(now));
+                drawn(&budget, now)
+            }
+        };
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(work(budget.clone()))).collect();
+        let before: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert_eq!(before + drawn(&budget, now) + drawn(&budget, now), 2000, "no call is lost, no retry is paid twice");
+    }
+
+    #[test]
+    fn a_clock_that_stands_elsewhere_neither_panics_nor_pays_twice() {
+        let (budget, now) = (Budget::default(), time::now());
+        budget.deposit(seconds(now, 1000.0));
+        budget.deposit(now);
+        assert_eq!(drawn(&budget, now), 10);
+        assert_eq!(drawn(&budget, seconds(now, 86_400.0 * 365.0 * 200.0)), 10);
+    }
+
+    #[test]
+    fn what_makes_no_sense_says_what_to_change() {
+        for ratio in [f64::NAN, -0.1, 10.1, f64::INFINITY] {
+            let invalid = Budget::new(ratio).unwrap_err();
+            assert!(invalid.setting() == "ratio" && invalid.to_string().contains("0.1 for ten percent"), "{invalid}");
+        }
+        assert_eq!(Budget::with_reserve(0.1, 0, 1).unwrap_err().setting(), "saved");
+        assert!(Budget::with_reserve(0.0, 0, 0).is_ok() && Budget::new(10.0).is_ok());
+    }
+}
