@@ -5,6 +5,7 @@
 
 use seawall::{
     Error, Kind,
+    retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -26,13 +27,15 @@ const CALLS: usize = 1000;
 #[test]
 fn a_success_allocates_nothing_and_a_refusal_its_one_error() {
     let model = Model(None);
+    let retry = RetryLayer::new();
     let timeout = DeadlineLayer::new(Duration::from_secs(60)).unwrap();
     let attempt = AttemptTimeoutLayer::new();
 
     per_call("no layer", 0, model.clone(), succeeds);
+    per_call("retry", 0, ServiceBuilder::new().layer(retry.clone()).service(model.clone()), succeeds);
     per_call("timeout: deadline", 0, ServiceBuilder::new().layer(timeout.clone()).service(model.clone()), succeeds);
     per_call("timeout: attempt", 0, ServiceBuilder::new().layer(attempt.clone()).service(model.clone()), succeeds);
-    let all = ServiceBuilder::new().layer(timeout).layer(attempt);
+    let all = ServiceBuilder::new().layer(timeout).layer(retry).layer(attempt);
     per_call("all layers", 0, all.clone().service(model), succeeds);
 
     per_call("no layer, refused", 1, Model(Some(Kind::Credit)), fails);

@@ -5,6 +5,7 @@ use crate::{
 };
 use seawall::{
     Error, Kind,
+    retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use std::{
@@ -33,6 +34,12 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     vec![
+        Row {
+            folder: "retry",
+            layer: "RetryLayer",
+            attempts: 3,
+            wrap: |inner| Boxed::new(RetryLayer::new().seed(1).layer(inner)),
+        },
         Row {
             folder: "timeout",
             layer: "AttemptTimeoutLayer",

@@ -4,7 +4,8 @@ use http::{Request, Response, header::ACCEPT};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use seawall::{
-    Context, Error, Event, Http, Kind, Phase, Shape, Sink,
+    Context, Error, Event, GaveUp, Http, Kind, Phase, Shape, Sink,
+    retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use std::{
@@ -73,36 +74,6 @@ fn listener() -> (Sink, Arc<Mutex<Vec<(Phase, Duration)>>>) {
         told.lock().unwrap().push((*phase, *limit));
     });
     (sink, heard)
-}
-
-/// A stand-in for any layer between the two: asks again once, and tells in its error what failed before.
-#[derive(Clone)]
-struct Twice<S>(S);
-
-impl<S> Service<Request<()>> for Twice<S>
-where
-    S: Service<Request<()>, Error = Error> + Clone + 'static,
-    S::Response: 'static,
-{
-    type Response = S::Response;
-    type Error = Error;
-    type Future = Pin<Box<dyn Future<Output = Result<S::Response, Error>>>>;
-
-    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<()>) -> Self::Future {
-        let first = self.0.call(request.clone());
-        let mut inner = self.0.clone();
-        Box::pin(async move {
-            let Err(error) = first.await else { panic!("the first attempt fails") };
-            let mut trail = seawall::Trail::default();
-            trail.push(error, Duration::ZERO);
-            let second = inner.ready().await?.call(request).await;
-            second.map_err(|error| error.after(trail))
-        })
-    }
 }
 
 // The attempt.
@@ -287,24 +258,6 @@ async fn a_call_past_its_deadline_may_have_been_paid_for() {
     .await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn at_the_same_instant_the_inner_timer_tells_the_whole_story() {
-    guarded(async {
-        let model = silent();
-        let service = ServiceBuilder::new()
-            .layer(DeadlineLayer::new(seconds(40)).unwrap().shape(Http))
-            .layer_fn(Twice)
-            .layer(AttemptTimeoutLayer::new().shape(Http).whole(seconds(30)).unwrap())
-            .service(model.clone().map_response(answer));
-        let (result, took) = timed(ask(&service, Request::new(()))).await;
-        let error = result.unwrap_err();
-        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Total), seconds(40)));
-        assert_eq!((error.sends(), error.trail().attempts().len()), (2, 1), "30 s and 10 s, and both are told");
-        assert_eq!((model.sends(), model.live()), (2, 0));
-    })
-    .await;
-}
-
 /// Knows by the clock that its time is over, as a layer does whose timer has not fired yet.
 #[tokio::test(start_paused = true)]
 async fn work_that_notices_the_deadline_between_two_looks_at_the_clock_still_comes_first() {
@@ -379,6 +332,65 @@ async fn the_inner_error_of_readiness_comes_from_the_future() {
     }
     let service = DeadlineLayer::new(seconds(30)).unwrap().layer(Closed);
     assert_eq!(ask(&service, ()).await.unwrap_err().kind(), Kind::Transport);
+}
+
+// Both, with retries between them.
+
+/// A request that stands still, behind 40 s in all, retries, and 30 s an attempt.
+#[tokio::test(start_paused = true)]
+async fn a_silent_route_costs_the_deadline_and_its_error_tells_every_send() {
+    guarded(async {
+        let model = silent::<Request<()>>();
+        let service = ServiceBuilder::new()
+            .layer(DeadlineLayer::new(seconds(40)).unwrap().shape(Http))
+            .layer(RetryLayer::new().seed(1).shape(Http))
+            .layer(AttemptTimeoutLayer::new().shape(Http).whole(seconds(30)).unwrap())
+            .service(model.clone().map_response(answer));
+        let (result, took) = timed(ask(&service, Request::new(()))).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Total), seconds(40)));
+        assert_eq!((error.sends(), error.trail().attempts().len(), model.sends()), (2, 1, 2));
+        assert_eq!(model.live(), 0);
+
+        let context = Context::default().with_others(true);
+        let mut request = Request::new(());
+        Http.set_context(&mut request, context);
+        let (result, took) = timed(ask(&service, request)).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.phase(), error.sends(), took), (Some(Phase::FirstByte), 1, seconds(30)), "another is open");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_told_wait_beyond_the_deadline_ends_the_call_at_once() {
+    guarded(async {
+        let model = fake(|_, _: Request<()>| limited::<Response<Paced>>(seconds(30)));
+        let service = ServiceBuilder::new()
+            .layer(DeadlineLayer::new(seconds(5)).unwrap().shape(Http))
+            .layer(RetryLayer::new().shape(Http))
+            .layer(AttemptTimeoutLayer::new().shape(Http))
+            .service(model.clone());
+        let (result, took) = timed(ask(&service, Request::new(()))).await;
+        let error = result.err().unwrap();
+        assert_eq!((error.kind(), error.retry_after()), (Kind::RateLimited, Some(seconds(30))));
+        assert_eq!((error.gave_up(), took), (Some(GaveUp::WaitPastDeadline), Duration::ZERO));
+        assert_eq!(model.sends(), 1);
+    })
+    .await;
+}
+
+/// Whatever the shape: without a context nobody but the deadline itself knows of it.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_knows_no_deadline_is_cut_by_it() {
+    guarded(async {
+        let model = fake(|_, _: u32| limited::<u32>(seconds(30)));
+        let service = DeadlineLayer::new(seconds(5)).unwrap().layer(RetryLayer::new().layer(model.clone()));
+        let (result, took) = timed(ask(&service, 1)).await;
+        assert_eq!((result.unwrap_err().kind(), took), (Kind::Timeout, seconds(5)));
+        assert_eq!(model.sends(), 1);
+    })
+    .await;
 }
 
 // Both.
