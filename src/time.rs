@@ -18,6 +18,10 @@ pub(crate) fn sleep(wait: Duration) -> Sleep {
     tokio::time::sleep(wait)
 }
 
+pub(crate) fn sleep_until(deadline: Instant) -> Sleep {
+    tokio::time::sleep_until(deadline)
+}
+
 /// An instant so far away that tokio's own arithmetic would overflow becomes the farthest that it takes.
 pub(crate) fn after(now: Instant, wait: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);

@@ -1,0 +1,106 @@
+use super::{Backoff, Budget, Retry, Schedule, policy::Policy};
+use crate::{Bare, Rng, Sink};
+use std::{sync::Arc, time::Duration};
+use tower::Layer;
+
+/// Makes services that retry. See the [module's docs](super) for what is retried, and when.
+///
+/// Clones of a layer, and of the services it makes, share one budget and one sequence of jitter.
+///
+/// ```
+/// use seawall::{Http, Sink, retry::{Backoff, Budget, RetryLayer}};
+/// use std::time::Duration;
+///
+/// let layer = RetryLayer::new()
+///     .max_retries(3)
+///     .schedule(Backoff::new(Duration::from_millis(200), Duration::from_secs(10))?)
+///     .budget(&Budget::new(0.2)?)
+///     .sink(Sink::new(|event| eprintln!("{event:?}")))
+///     .shape(Http);
+/// # Ok::<(), seawall::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
+pub struct RetryLayer<H = Bare, P = Backoff> {
+    settings: Settings<P>,
+    shape: H,
+}
+
+/// What the services of one layer share.
+#[derive(Clone, Debug)]
+pub(super) struct Settings<P> {
+    pub(super) policy: Policy<P>,
+    pub(super) sink: Option<Sink>,
+}
+
+impl RetryLayer {
+    /// Two retries after delays of [`Backoff::default`], within a [`Budget::default`] of its own.
+    pub fn new() -> Self {
+        Self { settings: Settings { policy: Policy::default(), sink: None }, shape: Bare }
+    }
+}
+
+impl Default for RetryLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<H, P> RetryLayer<H, P> {
+    /// Sets how often a call is asked again. Default 2, which makes three attempts.
+    ///
+    /// With 0 no copy of a request is kept, and refusals are not waited out either.
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.settings.policy.max_retries = retries;
+        self
+    }
+
+    /// Sets how long a call waits for refusals of ours, all of them together. Default 60 s; zero waits for none.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.settings.policy.patience = patience;
+        self
+    }
+
+    /// Sets the delays between attempts. Default [`Backoff::default`].
+    pub fn schedule<T: Schedule>(self, schedule: T) -> RetryLayer<H, T> {
+        let Settings { policy: Policy { max_retries, patience, budget, rng, .. }, sink } = self.settings;
+        let policy = Policy { max_retries, patience, schedule, budget, rng };
+        RetryLayer { settings: Settings { policy, sink }, shape: self.shape }
+    }
+
+    /// Shares a budget with every other layer that was handed the same one.
+    pub fn budget(mut self, budget: &Budget) -> Self {
+        self.settings.policy.budget = budget.clone();
+        self
+    }
+
+    /// Draws jitter from a generator of this seed, so that a run can be repeated.
+    pub fn seed(self, seed: u64) -> Self {
+        self.rng(&Rng::seeded(seed))
+    }
+
+    /// Draws jitter from this generator. Default: one of the layer's own.
+    pub fn rng(mut self, rng: &Rng) -> Self {
+        self.settings.policy.rng = rng.clone();
+        self
+    }
+
+    /// Tells [`Event::Retrying`](crate::Event::Retrying) and [`Event::GaveUp`](crate::Event::GaveUp) to `sink`.
+    pub fn sink(mut self, sink: Sink) -> Self {
+        self.settings.sink = Some(sink);
+        self
+    }
+
+    /// Sets how requests and responses are seen. Default [`Bare`]: any request, without a context.
+    pub fn shape<T>(self, shape: T) -> RetryLayer<T, P> {
+        RetryLayer { settings: self.settings, shape }
+    }
+}
+
+impl<S, H: Clone, P: Clone> Layer<S> for RetryLayer<H, P> {
+    type Service = Retry<S, H, P>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Retry::new(inner, Arc::new(self.settings.clone()), self.shape.clone())
+    }
+}

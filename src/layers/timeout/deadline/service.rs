@@ -1,0 +1,49 @@
+use super::DeadlineFuture;
+use crate::{Bare, Error, Shape, Sink, layers::timeout::timer::Timer, time};
+use std::{
+    task::{Context as Cx, Poll},
+    time::Duration,
+};
+use tower::Service;
+
+/// Ends a call that takes too long in all. Made by [`DeadlineLayer`](super::DeadlineLayer).
+///
+/// It is always ready: its future makes a clone of the inner service ready, so that this wait counts too, and an error
+/// of that comes from the future.
+#[derive(Clone, Debug)]
+pub struct Deadline<S, H = Bare> {
+    inner: S,
+    total: Duration,
+    sink: Option<Sink>,
+    shape: H,
+}
+
+impl<S, H> Deadline<S, H> {
+    pub(super) fn new(inner: S, total: Duration, sink: Option<Sink>, shape: H) -> Self {
+        Self { inner, total, sink, shape }
+    }
+}
+
+impl<S, Req, H> Service<Req> for Deadline<S, H>
+where
+    S: Service<Req, Error = Error> + Clone,
+    H: Shape<Req>,
+{
+    type Response = S::Response;
+    type Error = Error;
+    type Future = DeadlineFuture<S, Req, S::Future>;
+
+    fn poll_ready(&mut self, _: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Req) -> Self::Future {
+        let now = time::now();
+        let context = self.shape.context(&request).unwrap_or_default();
+        let own = time::after(now, self.total);
+        let deadline = context.deadline.map_or(own, |theirs| theirs.min(own));
+        self.shape.set_context(&mut request, context.with_deadline(deadline));
+        let timer = Timer::at(deadline, deadline.saturating_duration_since(now), self.sink.clone());
+        DeadlineFuture::new(self.inner.clone(), request, timer)
+    }
+}

@@ -1,0 +1,177 @@
+//! What ends a call before its attempts do.
+use super::*;
+use seawall::{Bare, Call, Context, InCall};
+
+fn call(context: Context) -> Call<u32> {
+    Call { context, request: 1 }
+}
+
+/// A model behind one retry whose requests bring a context, and what it was still allowed at each send.
+fn contexts(answer: impl Fn() -> Answer<u32> + Send + Sync + 'static) -> (Fake<Call<u32>, u32>, Arc<Mutex<Vec<u32>>>) {
+    let left = Arc::new(Mutex::new(Vec::new()));
+    let log = left.clone();
+    let model = fake(move |_, call: Call<u32>| {
+        log.lock().unwrap().push(call.context.sends_left);
+        answer()
+    });
+    (model, left)
+}
+
+fn layer() -> RetryLayer<InCall<Bare>> {
+    RetryLayer::new().shape(InCall(Bare))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_over_the_cap_ends_the_call_at_once_and_is_told() {
+    guarded(async {
+        let (model, _) = always(|| limited(seconds(3600)));
+        let (result, waited) = timed(ask(&RetryLayer::new().layer(model.clone()), 1)).await;
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.retry_after(), error.gave_up()),
+            (Some(seconds(3600)), Some(GaveUp::WaitOverCap(seconds(60))))
+        );
+        assert_eq!((model.sends(), waited), (1, Duration::ZERO));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_past_the_deadline_ends_the_call_at_once_and_is_told() {
+    guarded(async {
+        let (model, _) = contexts(|| limited(seconds(30)));
+        let context = Context::default().with_timeout(seconds(5));
+        let (result, waited) = timed(ask(&layer().layer(model.clone()), call(context))).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.retry_after(), error.gave_up()), (Some(seconds(30)), Some(GaveUp::WaitPastDeadline)));
+        assert_eq!((model.sends(), waited), (1, Duration::ZERO));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduled_delay_past_the_deadline_ends_the_call_too() {
+    guarded(async {
+        let (model, _) = contexts(|| failing(Kind::Server));
+        let context = Context::default().with_timeout(Duration::from_millis(1500));
+        let service = layer().schedule(every_second).layer(model.clone());
+        let (result, waited) = timed(ask(&service, call(context))).await;
+        assert_eq!(result.unwrap_err().gave_up(), Some(GaveUp::WaitPastDeadline));
+        assert_eq!((model.sends(), waited), (2, seconds(1)));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_is_handed_the_sends_that_are_left() {
+    guarded(async {
+        let (model, left) = contexts(|| failing(Kind::Server));
+        ask(&layer().layer(model), call(Context::default().with_sends_left(4))).await.unwrap_err();
+        assert_eq!(*left.lock().unwrap(), [4, 3, 2]);
+        let (model, left) = contexts(|| failing(Kind::Server));
+        let error = ask(&layer().layer(model), call(Context::default().with_sends_left(2))).await.unwrap_err();
+        assert_eq!((error.gave_up(), error.sends()), (Some(GaveUp::SendsSpent), 2));
+        assert_eq!(*left.lock().unwrap(), [2, 1]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nested_retries_share_one_count_of_sends() {
+    guarded(async {
+        let (model, _) = contexts(|| failing(Kind::Server));
+        let service = ServiceBuilder::new().layer(layer()).layer(layer()).layer(layer()).service(model.clone());
+        let error = ask(&service, call(Context::default())).await.unwrap_err();
+        assert_eq!((error.sends(), model.sends()), (6, 6), "and not twenty-seven");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_sends_is_refused_and_gives_its_readiness_back() {
+    guarded(async {
+        let (model, _) = contexts(|| Now(Ok(1)));
+        let mut service = layer().layer(ConcurrencyLimit::new(model.clone(), 1));
+        let other = service.clone();
+        for (context, kind) in [
+            (Context::default().with_sends_left(0), Kind::SendsExhausted),
+            (Context::default().with_timeout(Duration::ZERO), Kind::Deadline),
+        ] {
+            let ready = tower::ServiceExt::ready(&mut service).await.unwrap();
+            let error = ready.call(call(context)).await.unwrap_err();
+            assert_eq!((error.kind(), error.sends(), error.is_retryable(), model.sends()), (kind, 0, false, 0));
+            assert!(ask(&other, call(Context::default())).await.is_ok(), "the idle service keeps no permit");
+            let sent = model.sends();
+            assert_eq!(sent, 1);
+            return;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_others_are_open_a_switch_beats_most_waits() {
+    guarded(async {
+        let beside = Context::default().with_others(true);
+        let refusal = || Now(Err(Error::refusal(Kind::CoolingDown).with_retry_after(seconds(1))));
+        for (answer, sends) in [
+            (refusal as fn() -> Answer<u32>, 1),
+            (|| limited(seconds(1)), 1),
+            (|| failing(Kind::Timeout), 1),
+            (|| failing(Kind::Server), 2),
+        ] {
+            let (model, _) = contexts(answer);
+            let error = ask(&layer().layer(model.clone()), call(beside)).await.unwrap_err();
+            assert_eq!((model.sends(), error.gave_up()), (sends, Some(GaveUp::OthersOpen)), "{error}");
+        }
+        let (model, _) = contexts(|| limited(seconds(1)));
+        let error = ask(&layer().layer(model.clone()), call(beside.with_wait_at_most(seconds(1)))).await.unwrap_err();
+        assert_eq!((model.sends(), error.gave_up()), (3, Some(GaveUp::AttemptsSpent)));
+    })
+    .await;
+}
+
+/// Fails once, and is then ready only after an hour.
+#[derive(Clone)]
+struct Slow(Arc<Mutex<u32>>, Option<std::pin::Pin<Arc<()>>>);
+
+impl Slow {
+    fn new() -> Self {
+        Self(Arc::default(), None)
+    }
+}
+
+impl Service<Call<u32>> for Slow {
+    type Response = u32;
+    type Error = Error;
+    type Future = Ready<Result<u32, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        let polls = &mut *self.0.lock().unwrap();
+        *polls += 1;
+        if *polls == 2 {
+            let waker = cx.waker().clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(seconds(60)).await;
+                waker.wake();
+            });
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Call<u32>) -> Self::Future {
+        assert!(*self.0.lock().unwrap() == 1, "sent after the deadline");
+        ready(Err(Error::provider(Kind::Server)))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_that_comes_after_the_deadline_sends_nothing() {
+    guarded(async {
+        let context = Context::default().with_timeout(seconds(10));
+        let error = ask(&layer().layer(Slow::new()), call(context)).await.unwrap_err();
+        assert_eq!((error.kind(), error.sends()), (Kind::Deadline, 1));
+    })
+    .await;
+}

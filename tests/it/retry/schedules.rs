@@ -1,0 +1,112 @@
+//! Delays, ours and those of others.
+use super::*;
+use backoff::backoff::{Constant, Stop};
+use seawall::{
+    Rng,
+    retry::{Backoff, BackoffSchedule, Schedule, TowerSchedule},
+};
+use tower::retry::backoff::{ExponentialBackoffMaker, MakeBackoff};
+
+/// The gaps between the attempts of one call.
+async fn gaps<P: Schedule>(layer: &RetryLayer<seawall::Bare, P>) -> Vec<Duration> {
+    let (model, asked) = always(|| failing(Kind::Server));
+    ask(&layer.layer(model), 1).await.unwrap_err();
+    asked.gaps()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_attempt_waits_for_nothing_and_each_retry_for_its_own_delay() {
+    guarded(async {
+        let (model, asked) = always(|| failing(Kind::Server));
+        let layer = RetryLayer::new().max_retries(3).schedule(|retry: u32| seconds(10 + u64::from(retry)));
+        ask(&layer.layer(model), 1).await.unwrap_err();
+        assert_eq!(asked.after(), [0, 11, 11 + 12, 11 + 12 + 13].map(seconds));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_calls_never_share_jitter_and_a_seed_replays_the_run() {
+    guarded(async {
+        let run = || async {
+            let layer = RetryLayer::new().max_retries(1).seed(7);
+            let mut waits = Vec::new();
+            for _ in 0..5 {
+                waits.extend(gaps(&layer.clone()).await);
+            }
+            waits
+        };
+        let (first, second) = (run().await, run().await);
+        assert_eq!(first, second);
+        let mut apart = first;
+        apart.sort();
+        apart.dedup();
+        assert_eq!(apart.len(), 5);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_jitter_goes_over_the_cap_and_none_is_lost_at_the_cap() {
+    guarded(async {
+        let layer = RetryLayer::new().max_retries(40).seed(3).schedule(Backoff::new(seconds(1), seconds(2)).unwrap());
+        let layer = layer.budget(&seawall::retry::Budget::with_reserve(0.0, 1000, 0).unwrap());
+        let waits = gaps(&layer).await;
+        assert!(waits.len() == 40 && waits.iter().all(|&wait| wait <= seconds(2)), "{waits:?}");
+        let at_the_cap = &waits[2..];
+        assert!(at_the_cap.iter().any(|&wait| wait < seconds(1)) && at_the_cap.iter().any(|&wait| wait > seconds(1)));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn towers_backoff_plugs_in_and_its_calls_share_no_jitter() {
+    guarded(async {
+        let maker = ExponentialBackoffMaker::new(seconds(1), seconds(8), 0.5, Rng::seeded(7)).unwrap();
+        let layer = RetryLayer::new().schedule(TowerSchedule::new(move || maker.clone().make_backoff()));
+        let (first, second) = (gaps(&layer).await, gaps(&layer).await);
+        for waits in [&first, &second] {
+            assert!(waits[0] >= seconds(1) && waits[0] <= seconds(2), "every call starts anew: {waits:?}");
+            assert!(waits[1] >= seconds(2) && waits[1] <= seconds(4), "{waits:?}");
+        }
+        assert_ne!(first, second);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_backoff_crate_plugs_in_and_its_stop_ends_the_call() {
+    guarded(async {
+        let constant = RetryLayer::new().schedule(BackoffSchedule::new(|| Constant::new(seconds(4))));
+        assert_eq!(gaps(&constant).await, [seconds(4); 2]);
+        let (model, _) = always(|| failing(Kind::Server));
+        let stop = RetryLayer::new().schedule(BackoffSchedule::new(|| Stop {}));
+        let error = ask(&stop.layer(model.clone()), 1).await.unwrap_err();
+        assert_eq!((model.sends(), error.gave_up()), (1, Some(GaveUp::AttemptsSpent)));
+        let exponential = RetryLayer::new().schedule(BackoffSchedule::new(backoff::ExponentialBackoff::default));
+        for _ in 0..2 {
+            let first = gaps(&exponential).await[0];
+            assert!((Duration::from_millis(249)..=Duration::from_millis(751)).contains(&first), "{first:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_over_the_cap_ends_the_call_and_is_not_shortened() {
+    guarded(async {
+        let schedule = (|retry: u32| seconds(retry.into())).with_cap(seconds(1)).unwrap();
+        let (model, _) = always(|| failing(Kind::Server));
+        let error = ask(&RetryLayer::new().schedule(schedule).layer(model.clone()), 1).await.unwrap_err();
+        assert_eq!((model.sends(), error.gave_up()), (2, Some(GaveUp::WaitOverCap(seconds(1)))));
+    })
+    .await;
+}
+
+#[test]
+fn a_setting_that_makes_no_sense_cannot_be_built() {
+    assert!(Backoff::new(Duration::ZERO, seconds(1)).is_err());
+    assert!(Backoff::new(seconds(2), seconds(1)).is_err());
+    let invalid = every_second.with_cap(Duration::ZERO).unwrap_err();
+    assert!(invalid.to_string().contains("max_retries(0)"), "{invalid}");
+}
