@@ -122,11 +122,15 @@ impl Request {
         self.set(|asked| asked.seed = Some(seed))
     }
 
-    /// Adds a field that seawall does not know. Only the provider of this name gets it, so that a switch to another
+    /// Sets a field that seawall does not know. Only the provider of this name gets it, so that a switch to another
     /// one does not end in a refusal.
     #[must_use]
     pub fn extra(self, provider: impl Into<Box<str>>, field: impl Into<Box<str>>, value: Value) -> Self {
-        self.set(|asked| asked.extra.push((provider.into(), field.into(), value)))
+        let (provider, field) = (provider.into(), field.into());
+        self.set(|asked| {
+            asked.extra.retain(|(to, name, _)| (to, name) != (&provider, &field));
+            asked.extra.push((provider, field, value));
+        })
     }
 
     /// Says for whom the call is made, for limits and credit by tenant. It is never sent.

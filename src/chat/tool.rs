@@ -33,8 +33,8 @@ impl Tool {
 
     /// Sets the JSON schema of its arguments.
     #[must_use]
-    pub fn parameters(self, schema: Value) -> Self {
-        Self { parameters: raw(&schema), ..self }
+    pub fn parameters(self, schema: impl Into<Value>) -> Self {
+        Self { parameters: raw(&schema.into()), ..self }
     }
 
     /// Sets the JSON schema as text that is sent byte for byte, so that the order of its fields stays.
