@@ -123,7 +123,10 @@ fn a_schema_given_as_text_is_sent_byte_for_byte() {
 fn the_head_names_the_server_and_carries_the_key_marked_sensitive() {
     let dialect = openai().organisation("org-1").project("proj-1");
     let request = dialect.encode(&question()).unwrap();
-    assert_eq!((request.method().as_str(), request.uri()), ("POST", &"https://api.openai.com/v1/chat/completions".parse().unwrap()));
+    assert_eq!(
+        (request.method().as_str(), request.uri()),
+        ("POST", &"https://api.openai.com/v1/chat/completions".parse().unwrap())
+    );
     let header = |name| request.headers()[name].to_str().unwrap();
     assert_eq!(header("authorization"), format!("Bearer {KEY}"));
     assert_eq!((header("openai-organization"), header("openai-project")), ("org-1", "proj-1"));
@@ -259,7 +262,10 @@ fn what_others_write_a_little_differently_is_read_too() {
     let spent = |usage: Value| {
         decoded(&json!({ "choices": [{ "message": { "content": "x" } }], "usage": usage }).to_string()).unwrap().usage()
     };
-    assert_eq!(spent(json!({ "prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 5 })).unwrap().cached, 5);
+    assert_eq!(
+        spent(json!({ "prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 5 })).unwrap().cached,
+        5
+    );
     assert_eq!(spent(json!({ "prompt_tokens": -1 })), None, "a paid answer is not lost for its count");
 }
 
@@ -303,7 +309,11 @@ fn what_cannot_be_read_tells_its_place_and_none_of_its_words() {
 #[test]
 fn any_bytes_are_an_answer_without_a_panic() {
     let deep = format!(r#"{{"choices":[{{"message":{{"content":{}"#, "[".repeat(100_000));
-    let nested = format!(r#"{{"x":{}{},"choices":[{{"message":{{"content":"x"}}}}]}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    let nested = format!(
+        r#"{{"x":{}{},"choices":[{{"message":{{"content":"x"}}}}]}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
     for body in [deep.as_str(), &nested, "\u{0}", "[]", "null", "1e999", r#"{"choices":[{"message":{"content":1}}]}"#] {
         let _ = decoded(body);
     }
