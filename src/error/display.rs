@@ -15,6 +15,9 @@ impl fmt::Display for Error {
             write!(f, " {}", phase_words(phase))?;
         }
         self.facts(f)?;
+        if let Some(message) = self.message().filter(|_| self.origin() == Origin::Local) {
+            write!(f, ": {message}")?;
+        }
         if let Some(wait) = self.retry_after() {
             let asks = if self.is_refusal() { "holds for" } else { "asks to wait" };
             write!(f, ", {asks} {wait:?}")?;
@@ -140,7 +143,7 @@ impl fmt::Debug for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Scope, Trail};
+    use crate::{Invalid, Scope, Trail};
     use std::time::Duration;
 
     #[test]
@@ -163,6 +166,13 @@ mod tests {
         assert_eq!(Error::refusal(Kind::CircuitOpen).to_string(), "circuit open, nothing sent");
         let silent = Error::provider(Kind::Timeout).with_phase(Phase::FirstByte);
         assert_eq!(silent.to_string(), "timeout before the first byte, 1 send");
+    }
+
+    #[test]
+    fn an_error_of_ours_says_what_to_do() {
+        let error = Error::from(Invalid::new("messages", "there are none: add one with `user`"));
+        let shown = "invalid request: messages: there are none: add one with `user`, nothing sent";
+        assert_eq!((error.to_string().as_str(), error.kind(), error.sends()), (shown, Kind::InvalidRequest, 0));
     }
 
     #[test]

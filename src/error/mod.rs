@@ -5,6 +5,7 @@ mod questions;
 mod reason;
 mod trail;
 
+use crate::Invalid;
 use std::{borrow::Cow, error::Error as StdError, time::Duration};
 
 pub use kind::{Kind, Origin};
@@ -156,6 +157,8 @@ impl Error {
     }
 
     /// Sets the provider's own words, which are kept out of `Display` and `Debug`.
+    ///
+    /// Words of ours, on an error of origin [`Local`](Origin::Local), are shown: never put a prompt or a key there.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Box<str>>) -> Self {
         self.0.message = Some(message.into());
@@ -180,6 +183,13 @@ impl Error {
     #[must_use]
     pub fn delivered(mut self) -> Self {
         self.0.delivered = true;
+        self
+    }
+
+    /// Takes that mark back, for a client that read the body of an answer and handed nothing of it on.
+    #[must_use]
+    pub fn undelivered(mut self) -> Self {
+        self.0.delivered = false;
         self
     }
 
@@ -272,6 +282,13 @@ impl Error {
     #[must_use]
     pub fn trail(&self) -> &Trail {
         &self.0.trail
+    }
+}
+
+/// A request that makes no sense, found before anything was sent.
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::refusal(Kind::InvalidRequest).with_message(invalid.to_string())
     }
 }
 

@@ -1,1 +1,43 @@
-//! Written next.
+//! Clients of providers: a dialect over any HTTP client.
+//!
+//! # Example
+//! ```no_run
+//! use seawall::{chat, provider::OpenAi};
+//! use tower::ServiceExt as _;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # #[cfg(feature = "reqwest")] {
+//! let client = OpenAi::from_env()?.client()?;
+//! let question = chat::Request::new("gpt-4o-mini").system("Be brief.").user("What is a seawall?");
+//! let reply = client.oneshot(question).await?;
+//! println!("{}", reply.text());
+//! # }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where it goes
+//! Innermost, with every layer around it. A [`Client`] encodes the request, sends it once through a service of
+//! `http::Request`, judges the answer and decodes it; it never repeats anything by itself. That service is
+//! `Reqwest`, or anybody's own: [`OpenAi::over`] takes it, and its errors are classified.
+//!
+//! # What it reserves
+//! What the service below reserves. A request that cannot be encoded gives that back unused.
+//!
+//! # On drop
+//! The request below is dropped, which ends it upstream. What was read of the answer is lost.
+mod client;
+mod dialect;
+mod future;
+mod openai;
+mod reading;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+
+pub use client::Client;
+pub use dialect::Dialect;
+pub use future::ResponseFuture;
+pub use openai::OpenAi;
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub use reqwest::{Reqwest, Sending};

@@ -1,1 +1,524 @@
+//! One call, one send, and a typed end whatever comes back: in process and over real sockets.
+use crate::{ask, fake::*, guarded, seconds, timed};
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::Full;
+use seawall::{
+    Context, Ending, Error, Guard, Http, Kind, Note, Origin, Outcome, Phase, Replay, Seen, Shape, Trail, Usage,
+    chat::{self, Answer, Chat, Item, Message, Reply},
+    provider::{Client, OpenAi, Reqwest},
+};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    future::{Future, ready},
+    io,
+    pin::{Pin, pin},
+    rc::Rc,
+    sync::{Arc, Mutex},
+    task::{Context as Cx, Poll, Waker},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tower::{Service, ServiceExt, limit::ConcurrencyLimit, service_fn};
 
+const KEY: &str = "sk-proj-4f9aAbC123";
+const ANSWER: &str = r#"{"id":"1","model":"m-1","choices":[{"message":{"content":"Blue."},"finish_reason":"stop"}],
+    "usage":{"prompt_tokens":9,"completion_tokens":2}}"#;
+
+type Asked = Request<Full<Bytes>>;
+
+fn question() -> chat::Request {
+    chat::Request::new("gpt-4o-mini").user("What colour is the sea?")
+}
+
+fn openai() -> OpenAi {
+    OpenAi::new(KEY)
+}
+
+/// A body of prepared frames, which tells how many were taken.
+#[derive(Clone, Default)]
+struct Frames {
+    frames: VecDeque<Result<Bytes, Broken>>,
+    endless: bool,
+    taken: Arc<Mutex<usize>>,
+}
+
+/// What a transport says of a body that broke off.
+#[derive(Clone, Debug)]
+enum Broken {
+    Cut,
+    Ours(fn() -> Error),
+}
+
+impl From<Broken> for Box<dyn std::error::Error + Send + Sync> {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Cut => io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            Broken::Ours(error) => error().into(),
+        }
+    }
+}
+
+impl Body for Frames {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        *self.taken.lock().unwrap() += 1;
+        let endless = self.endless.then(|| Ok(Bytes::from_static(&[b' '; 1024])));
+        Poll::Ready(self.frames.pop_front().or(endless).map(|frame| frame.map(Frame::data)))
+    }
+}
+
+fn frames(frames: impl IntoIterator<Item = Result<&'static str, Broken>>) -> Frames {
+    let frames = frames.into_iter().map(|frame| frame.map(|text| Bytes::from_static(text.as_bytes()))).collect();
+    Frames { frames, ..Frames::default() }
+}
+
+/// A server in process that gives one answer, whoever asks.
+fn server(
+    status: u16,
+    body: Frames,
+) -> impl Service<Asked, Response = Response<Frames>, Error = Infallible, Future: Send> + Clone {
+    service_fn(move |_: Asked| {
+        let mut response = Response::new(body.clone());
+        *response.status_mut() = StatusCode::from_u16(status).unwrap();
+        ready(Ok(response))
+    })
+}
+
+async fn answered(status: u16, body: Frames) -> Result<Reply, Error> {
+    ask(&openai().over(server(status, body)), question()).await
+}
+
+#[tokio::test]
+async fn an_answer_in_pieces_is_one_reply() {
+    let (one, two) = ANSWER.split_at(40);
+    let reply = answered(200, frames([Ok(one), Ok(""), Ok(two)])).await.unwrap();
+    assert_eq!((reply.text().as_ref(), reply.model()), ("Blue.", Some("m-1")));
+    assert_eq!(reply.usage(), Some(Usage::new(9, 2)));
+}
+
+#[tokio::test]
+async fn the_context_goes_on_to_the_service_below() {
+    let sent = service_fn(async |request: Asked| {
+        let context = Http.context(&request).map(|context| context.sends_left);
+        assert_eq!((context, Http.streams(&request)), (Some(3), false));
+        Ok::<_, Infallible>(Response::new(ANSWER.to_owned()))
+    });
+    let mut request = question();
+    Chat.set_context(&mut request, Context::default().with_sends_left(3));
+    assert!(ask(&openai().over(sent), request).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_never_a_success() {
+    for cut in 0..ANSWER.len() {
+        let error = answered(200, frames([Ok(&ANSWER[..cut]), Err(Broken::Cut)])).await.unwrap_err();
+        assert_eq!((error.kind(), error.phase(), error.sends()), (Kind::Transport, Some(Phase::Body), 1));
+        assert!(error.is_retryable() && !error.is_delivered());
+        let ended = answered(200, frames([Ok(&ANSWER[..cut])])).await.unwrap_err();
+        assert_eq!((ended.kind(), ended.is_retryable()), (Kind::Transport, true), "{}", &ANSWER[..cut]);
+    }
+    // All of it had come, but the server did not say that this was all.
+    let error = answered(200, frames([Ok(ANSWER), Err(Broken::Cut)])).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Transport);
+}
+
+#[tokio::test]
+async fn a_refusal_whose_body_breaks_off_keeps_its_status() {
+    let error = answered(429, frames([Ok(r#"{"error":{"#), Err(Broken::Cut)])).await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (Kind::RateLimited, Some(429)));
+}
+
+#[tokio::test]
+async fn a_guard_below_cannot_mark_as_delivered_what_nobody_got() {
+    let idle = || Error::provider(Kind::Timeout).with_phase(Phase::Idle).delivered();
+    let error = answered(200, frames([Ok("{"), Err(Broken::Ours(idle))])).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Some(Phase::Idle)));
+    assert!(!error.is_delivered() && error.is_retryable());
+}
+
+#[tokio::test]
+async fn a_success_that_is_none_is_an_error() {
+    let envelope = r#"{"error":{"message":"The server had an error","type":"server_error","code":null}}"#;
+    for body in [envelope, "", " \n", "<html><body>Bad gateway</body></html>", "{}", "null", "[]", "OK"] {
+        let error = answered(200, frames([Ok(body)])).await.unwrap_err();
+        assert_eq!((error.origin(), error.sends()), (Origin::Provider, 1), "{body}");
+        assert_eq!(error.provider_name(), Some("openai"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_judged_by_the_first_64_kib_of_its_body() {
+    let mut body = frames([]);
+    body.endless = true;
+    let taken = body.taken.clone();
+    let error = answered(500, body).await.unwrap_err();
+    assert_eq!((error.kind(), *taken.lock().unwrap()), (Kind::Server, 65));
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_is_an_error_that_names_the_setting() {
+    let mut body = frames([]);
+    body.endless = true;
+    let client = openai().over(server(200, body.clone())).reply_limit(10 * 1024);
+    let error = ask(&client, question()).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable(), *body.taken.lock().unwrap()), (Kind::Unknown, false, 11));
+    assert!(error.message().unwrap().contains("reply_limit"));
+
+    let whole = openai().over(server(200, frames([Ok(ANSWER)]))).reply_limit(ANSWER.len());
+    assert!(ask(&whole, question()).await.is_ok(), "the limit itself is allowed");
+    let announced = service_fn(async |_: Asked| Ok::<_, Infallible>(Response::new(ANSWER.to_owned())));
+    let error = ask(&openai().over(announced).reply_limit(9), question()).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Unknown, "a length that says so is believed");
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_said_sends_nothing_and_keeps_no_permit() {
+    let inner = ConcurrencyLimit::new(server(200, frames([Ok(ANSWER)])), 1);
+    let mut idle = openai().over(inner);
+    let other = idle.clone();
+    let error = idle.ready().await.unwrap().call(chat::Request::new("m")).await.unwrap_err();
+    assert_eq!((error.kind(), error.origin(), error.sends()), (Kind::InvalidRequest, Origin::Local, 0));
+    assert_eq!(
+        error.to_string(),
+        "openai: invalid request: messages: there are none: add one with `user`, nothing sent"
+    );
+    let reply = tokio::time::timeout(seconds(60), other.oneshot(question())).await.expect("the permit is stuck");
+    assert!(reply.is_ok());
+}
+
+/// A service that fails before anything can be sent.
+#[derive(Clone)]
+struct Unready;
+
+impl Service<Asked> for Unready {
+    type Response = Response<String>;
+    type Error = io::Error;
+    type Future = std::future::Ready<Result<Response<String>, io::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Cx<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::ConnectionRefused.into()))
+    }
+
+    fn call(&mut self, _: Asked) -> Self::Future {
+        panic!("called without being ready")
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_ready_fails_as_itself_with_nothing_sent() {
+    let error = ask(&openai().over(Unready), question()).await.unwrap_err();
+    assert_eq!((error.kind(), error.sends(), error.provider_name()), (Kind::Transport, 0, Some("openai")));
+}
+
+#[tokio::test]
+async fn an_error_of_a_layer_below_is_handed_on_as_it_is() {
+    let full = service_fn(async |_: Asked| {
+        let refusal = Error::refusal(Kind::LocalLimit).with_retry_after(seconds(2));
+        Err::<Response<String>, Error>(refusal)
+    });
+    let error = ask(&openai().over(full), question()).await.unwrap_err();
+    assert_eq!(error.to_string(), "openai: local limit is full, holds for 2s, nothing sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_call_drops_what_is_below() {
+    guarded(async {
+        let silent = fake::<Asked, Response<String>>(|_, _| Never);
+        let client = openai().over(silent.clone());
+        let call = tokio::time::timeout(seconds(1), client.oneshot(question()));
+        let (gone, took) = timed(call).await;
+        assert!(gone.is_err());
+        assert_eq!((took, silent.sends(), silent.live()), (seconds(1), 1, 0));
+    })
+    .await;
+}
+
+#[test]
+fn neither_send_nor_static_is_asked_of_the_service_below() {
+    let answer = Rc::new(ANSWER.to_owned());
+    let borrowed = &answer;
+    let client = openai().over(service_fn(async move |_: Asked| {
+        let answer = Rc::clone(borrowed);
+        Ok::<_, Infallible>(Response::new(String::clone(&answer)))
+    }));
+    let mut call = pin!(client.oneshot(question()));
+    let polled = call.as_mut().poll(&mut Cx::from_waker(Waker::noop()));
+    assert!(matches!(polled, Poll::Ready(Ok(_))));
+}
+
+#[test]
+fn a_call_polled_after_its_end_stays_quiet() {
+    let mut client = openai().over(server(200, frames([Ok(ANSWER)])));
+    let mut call = pin!(client.call(question()));
+    let cx = &mut Cx::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(cx).is_ready());
+    assert!(call.as_mut().poll(cx).is_pending());
+}
+
+#[test]
+fn clients_and_replies_may_go_anywhere() {
+    fn anywhere<T: Send + Sync + 'static>() {}
+    fn cloned<T: Clone>() {}
+    anywhere::<Client<OpenAi, Reqwest>>();
+    anywhere::<Reply>();
+    anywhere::<chat::Request>();
+    cloned::<Client<OpenAi, Reqwest>>();
+}
+
+// What layers do to requests and replies of a chat.
+
+/// Writes down what a guard is told.
+#[derive(Clone, Default)]
+struct Witness(Arc<Mutex<Vec<String>>>);
+
+impl Guard for Witness {
+    fn progress(self: Pin<&mut Self>, seen: Seen) {
+        self.0.lock().unwrap().push(format!("{seen:?}"));
+    }
+
+    fn end(self: Pin<&mut Self>, outcome: Outcome<'_>) {
+        let word = if matches!(outcome, Outcome::Whole) { "whole" } else { "failed" };
+        self.0.lock().unwrap().push(word.to_owned());
+    }
+}
+
+/// A stream of what is at hand.
+struct Items(VecDeque<Result<Item, Error>>);
+
+impl futures_core::Stream for Items {
+    type Item = Result<Item, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front())
+    }
+}
+
+fn stream(items: impl IntoIterator<Item = Result<Item, Error>>) -> Reply {
+    Reply::stream(Items(items.into_iter().collect()))
+}
+
+fn text(text: &str) -> Result<Item, Error> {
+    Ok(Item::Text(text.into()))
+}
+
+#[test]
+fn a_whole_reply_tells_its_guard_the_usage_once_and_is_over() {
+    let witness = Witness::default();
+    let answer = Answer::new(Message::assistant("Blue.")).with_usage(Usage::new(9, 2));
+    let reply = Chat.hold(Reply::whole(answer), witness.clone());
+    assert_eq!(reply.text(), "Blue.");
+    let told = witness.0.lock().unwrap().clone();
+    assert_eq!(told, [format!("{:?}", Seen::Usage(Usage::new(9, 2))), "whole".to_owned()]);
+}
+
+#[tokio::test]
+async fn a_stream_fills_the_reply_and_keeps_its_guards_to_the_end() {
+    let witness = Witness::default();
+    let items = [text("Bl"), Ok(Item::Alive), text("ue."), Ok(Item::Usage(Usage::new(9, 2))), Ok(Item::End)];
+    let mut reply = Chat.hold(stream(items), witness.clone());
+    assert!(reply.is_stream());
+    assert_eq!(reply.next().await.unwrap().unwrap(), Item::Text("Bl".into()));
+    assert_eq!(reply.next().await.unwrap().unwrap(), Item::Text("ue.".into()), "a sign of life is hidden");
+    assert_eq!(reply.text(), "Blue.");
+    let answer = reply.collect().await.unwrap();
+    assert_eq!((answer.message(), answer.usage()), (&Message::assistant("Blue."), Some(Usage::new(9, 2))));
+    let told = witness.0.lock().unwrap().clone();
+    assert_eq!((told.len(), told[1].as_str(), told[5].as_str()), (6, "Alive", "whole"));
+}
+
+#[tokio::test]
+async fn a_stream_that_just_ends_was_cut() {
+    let witness = Witness::default();
+    let mut reply = Chat.hold(stream([text("Bl")]), witness.clone());
+    assert!(reply.next().await.unwrap().is_ok());
+    let error = reply.next().await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.is_delivered(), error.is_retryable()), (Kind::Transport, true, false));
+    assert!(reply.next().await.is_none());
+    assert_eq!(reply.text(), "Bl", "the part stays");
+    assert_eq!(witness.0.lock().unwrap().last().unwrap(), "failed");
+    let error = reply.collect().await.unwrap_err();
+    assert!(error.is_delivered(), "a part is never handed out as the whole");
+}
+
+#[tokio::test]
+async fn an_error_within_a_stream_counts_as_delivered() {
+    let error = stream([text("Bl"), Err(Error::provider(Kind::Overloaded))]).collect().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_delivered(), error.is_retryable()), (Kind::Overloaded, true, false));
+}
+
+#[test]
+fn the_shape_repeats_requests_and_notes_what_failed_before() {
+    let request = question().with_context(Context::default().with_sends_left(2));
+    let again = Chat.again(&request).unwrap();
+    assert!(std::ptr::eq(again.messages(), request.messages()));
+    assert_eq!(Chat.context(&again).unwrap().sends_left, 2);
+    let mut reply = Reply::whole(Answer::default());
+    for kind in [Kind::Server, Kind::Overloaded] {
+        let mut trail = Trail::default();
+        trail.push(Error::provider(kind), seconds(1));
+        Chat.note(&mut reply, trail);
+    }
+    let kinds: Vec<_> = reply.trail().attempts().iter().map(|attempt| attempt.kind()).collect();
+    assert_eq!(kinds, [Kind::Overloaded, Kind::Server], "the outer layer lived through its part before");
+}
+
+// Over real sockets.
+
+/// What the server does with a connection, once it has read the request.
+#[derive(Clone, Copy)]
+enum Act {
+    Close(&'static str),
+    Reset(&'static str),
+    Hang,
+}
+
+/// A server of one request a connection; gives its base URL and what it was sent.
+async fn listen(act: Act) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let request = read_request(&mut socket).await;
+            log.lock().unwrap().push(request);
+            finish(socket, act).await;
+            log.lock().unwrap().push("closed".into());
+        }
+    });
+    (url, seen)
+}
+
+async fn finish(mut socket: TcpStream, act: Act) {
+    match act {
+        Act::Close(answer) => socket.write_all(answer.as_bytes()).await.unwrap(),
+        Act::Reset(answer) => {
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            socket.set_zero_linger().unwrap();
+        }
+        Act::Hang => while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {},
+    }
+}
+
+async fn read_request(socket: &mut TcpStream) -> String {
+    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = socket.read(&mut buffer).await.unwrap();
+        request.extend_from_slice(&buffer[..read]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if length.is_none_or(|length| body.len() >= length.parse().unwrap()) || read == 0 {
+            return text;
+        }
+    }
+}
+
+async fn over_reqwest(act: Act) -> (Result<Reply, Error>, Vec<String>) {
+    let (url, seen) = listen(act).await;
+    let result = openai().base_url(url).client().unwrap().oneshot(question()).await;
+    let seen = seen.lock().unwrap().clone();
+    (result, seen)
+}
+
+#[tokio::test]
+async fn a_question_is_answered_over_the_wire() {
+    let body = r#"{"choices":[{"message":{"content":"Blue."}}],"x":{"y":1}}"#;
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nx-new: 1\r\n\r\n{body}", body.len());
+    let (reply, seen) = over_reqwest(Act::Close(answer.leak())).await;
+    assert_eq!(reply.unwrap().text(), "Blue.");
+    let request = &seen[0];
+    for part in [
+        "POST /v1/chat/completions HTTP/1.1\r\n",
+        "authorization: Bearer sk-proj-4f9aAbC123\r\n",
+        "content-type: application/json\r\n",
+        "user-agent: seawall/",
+        "content-length: 90\r\n",
+        r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"What colour is the sea?"}]}"#,
+    ] {
+        assert!(request.contains(part), "{part} in {request}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_with_the_key() {
+    let (target, asked) = listen(Act::Hang).await;
+    let moved = format!("HTTP/1.1 307 Moved\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
+    let (result, _) = over_reqwest(Act::Close(moved.leak())).await;
+    assert_eq!(result.unwrap_err().status(), Some(307));
+    assert!(asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_failing_connection_is_a_transport_error_and_is_tried_once() {
+    const CUT: &str = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"Bl";
+    const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2d\r\n{\"choices\":[{\"message\":{\"content\":\"Blue.\"}}]}\r\n";
+    for act in [
+        Act::Reset(""),
+        Act::Close(""),
+        Act::Reset("HTTP/1.1 200"),
+        Act::Close("HTTP/1.1 200 OK\r\n"),
+        Act::Reset(CUT),
+        Act::Close(CUT),
+        Act::Close(CHUNKED),
+        Act::Reset(CHUNKED),
+    ] {
+        let (result, seen) = over_reqwest(act).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.kind(), error.sends()), (Kind::Transport, 1), "{error}");
+        assert!(!error.is_delivered() && error.is_retryable() && error.is_against_provider());
+        assert_eq!(seen.iter().filter(|line| line.starts_with("POST")).count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_error_names_no_url_down_to_its_source() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let client = openai().base_url(format!("http://{free}/v1?key=hush")).client().unwrap();
+    let error = client.oneshot(question()).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Transport);
+    let mut told = format!("{error} {error:?} {:?}", error.message());
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        told += &format!(" {cause} {cause:?}");
+        source = cause.source();
+    }
+    assert!(!told.contains("hush") && !told.contains(KEY), "{told}");
+}
+
+#[tokio::test]
+async fn dropping_the_call_hangs_up() {
+    let (url, seen) = listen(Act::Hang).await;
+    let client = openai().base_url(url).client().unwrap();
+    let call = client.oneshot(question());
+    assert!(tokio::time::timeout(std::time::Duration::from_millis(200), call).await.is_err());
+    for _ in 0..200 {
+        if seen.lock().unwrap().len() == 2 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the server still waits: {:?}", seen.lock().unwrap());
+}
+
+#[tokio::test]
+async fn headers_reach_the_judge() {
+    let mut headers = HeaderMap::new();
+    headers.insert("retry-after", "7".parse().unwrap());
+    let limited = service_fn(move |_: Asked| {
+        let mut response = Response::new(r#"{"error":{"code":"rate_limit_exceeded","message":"Slow"}}"#.to_owned());
+        *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        *response.headers_mut() = headers.clone();
+        ready(Ok::<_, Infallible>(response))
+    });
+    let error = ask(&openai().over(limited), question()).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (Kind::RateLimited, Some(seconds(7))));
+}

@@ -1,0 +1,193 @@
+use super::{
+    Answer, FinishReason, Item, Message, ToolCall,
+    stream::{Checked, Items},
+};
+use crate::{Error, Guard, Held, Kind, Outcome, Phase, Seen, Trail, Usage};
+use futures_core::Stream;
+use std::{
+    borrow::Cow,
+    fmt,
+    future::poll_fn,
+    pin::pin,
+    sync::{Mutex, PoisonError},
+};
+
+/// A model's answer: whole, or a stream that fills it as it is read.
+///
+/// ```
+/// use seawall::chat::{Answer, Message, Reply};
+///
+/// # async fn example() -> Result<(), seawall::Error> {
+/// let reply = Reply::whole(Answer::new(Message::assistant("Blue.")));
+/// assert_eq!(reply.text(), "Blue.");
+/// assert_eq!(reply.collect().await?.message().text(), "Blue."); // at once: nothing is outstanding
+/// # Ok(())
+/// # }
+/// ```
+pub struct Reply {
+    answer: Answer,
+    rest: Rest,
+    trail: Trail,
+}
+
+/// What is still to come. The mutex is never locked: it makes a stream that is only `Send` fit for a shared reply.
+enum Rest {
+    Nothing,
+    Items(Mutex<Items>),
+    /// The stream broke; its error is with the reader.
+    Lost,
+}
+
+impl Reply {
+    /// A reply that is all there.
+    #[must_use]
+    pub fn whole(answer: Answer) -> Self {
+        Self { answer, rest: Rest::Nothing, trail: Trail::default() }
+    }
+
+    /// A reply that comes piece by piece.
+    ///
+    /// The stream ends with [`Item::End`] or with an error. One that just ends was cut, and its reader gets an error of
+    /// kind [`Transport`](Kind::Transport); every error in it counts as delivered, since nothing may be replayed.
+    pub fn stream(items: impl Stream<Item = Result<Item, Error>> + Send + 'static) -> Self {
+        let rest = Rest::Items(Mutex::new(Box::pin(Checked::new(items))));
+        Self { answer: Answer::default(), rest, trail: Trail::default() }
+    }
+
+    /// The next piece of a stream; `None` at its end, and at once for a whole reply.
+    ///
+    /// # Errors
+    /// What broke the stream. What was read before it stays in the reply.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost: the next call goes on where this one was dropped.
+    pub async fn next(&mut self) -> Option<Result<Item, Error>> {
+        loop {
+            let Rest::Items(items) = &mut self.rest else { return None };
+            let items = items.get_mut().unwrap_or_else(PoisonError::into_inner);
+            match poll_fn(|cx| items.as_mut().poll_next(cx)).await {
+                Some(Ok(Item::Alive)) => {}
+                Some(Ok(Item::End)) | None => self.rest = Rest::Nothing,
+                Some(Ok(item)) => {
+                    self.answer.take(&item);
+                    return Some(Ok(item));
+                }
+                Some(Err(error)) => {
+                    self.rest = Rest::Lost;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+
+    /// The whole answer, read to its end.
+    ///
+    /// # Errors
+    /// What broke the stream: never a part of an answer as if it were all. To keep the part, read with
+    /// [`next`](Self::next).
+    pub async fn collect(mut self) -> Result<Answer, Error> {
+        while let Some(item) = self.next().await {
+            item?;
+        }
+        match self.rest {
+            Rest::Lost => Err(Error::provider(Kind::Transport).with_phase(Phase::Body).delivered()),
+            _ => Ok(self.answer),
+        }
+    }
+
+    /// Whether pieces may still come.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        matches!(self.rest, Rest::Items(_))
+    }
+
+    /// The answer, as far as it was read.
+    #[must_use]
+    pub fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    /// The turn to add to the history, as far as it was read.
+    #[must_use]
+    pub fn message(&self) -> &Message {
+        self.answer.message()
+    }
+
+    /// The text, as far as it was read.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        self.message().text()
+    }
+
+    /// The tools that the model asks for, as far as it was read.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.message().tool_calls()
+    }
+
+    /// The tokens that it cost, where the provider said so.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        self.answer.usage()
+    }
+
+    /// Why the model stopped, where the provider said so.
+    #[must_use]
+    pub fn finish_reason(&self) -> Option<&FinishReason> {
+        self.answer.finish_reason()
+    }
+
+    /// The model that answered, as the provider calls it.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.answer.model()
+    }
+
+    /// The provider's id of the answer.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.answer.id()
+    }
+
+    /// The attempts that failed before this reply.
+    #[must_use]
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
+    pub(super) fn prepend(&mut self, trail: Trail) {
+        self.trail.prepend(trail);
+    }
+
+    /// Keeps a guard until the reply is over: until now, for a whole one, at no cost.
+    pub(super) fn hold<G: Guard + Send + 'static>(mut self, guard: G) -> Self {
+        self.rest = match self.rest {
+            Rest::Items(items) => {
+                let items = items.into_inner().unwrap_or_else(PoisonError::into_inner);
+                Rest::Items(Mutex::new(Box::pin(Held::new(items, guard))))
+            }
+            rest => {
+                let mut guard = pin!(guard);
+                if let Some(usage) = self.answer.usage() {
+                    guard.as_mut().progress(Seen::Usage(usage));
+                }
+                guard.end(Outcome::Whole);
+                rest
+            }
+        };
+        self
+    }
+}
+
+/// Without the text, which may end in a log.
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("id", &self.id())
+            .field("model", &self.model())
+            .field("finish_reason", &self.finish_reason())
+            .field("usage", &self.usage())
+            .field("stream", &self.is_stream())
+            .field("trail", &self.trail)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,258 @@
+use super::{Message, Part, Tool, ToolChoice, ToolResult};
+use crate::Context;
+use serde_json::Value;
+use std::{fmt, sync::Arc};
+
+/// What a model is asked. Its clones share everything, so that sending it again copies no text.
+///
+/// What is not set is not sent: the provider's own defaults hold. The whole history goes along each time, since the
+/// model has no memory; the system text stands apart from it and is put in front by the dialect.
+///
+/// ```
+/// use seawall::chat;
+///
+/// let request = chat::Request::new("gpt-4o-mini").system("Be brief.").user("What is a seawall?").temperature(0.2);
+/// assert_eq!(format!("{request:?}"), r#"Request { model: "gpt-4o-mini", messages: 1, tools: 0, .. }"#);
+/// ```
+///
+/// `Debug` shows no text: it may end in a log.
+#[derive(Clone)]
+pub struct Request {
+    asked: Arc<Asked>,
+    context: Option<Context>,
+}
+
+#[derive(Clone, Default)]
+struct Asked {
+    model: Box<str>,
+    system: Option<Arc<str>>,
+    messages: Vec<Message>,
+    tools: Vec<Tool>,
+    tool_choice: ToolChoice,
+    max_tokens: Option<u32>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    stop: Vec<Box<str>>,
+    seed: Option<i64>,
+    extra: Vec<(Box<str>, Box<str>, Value)>,
+    tenant: Option<Arc<str>>,
+}
+
+impl Request {
+    /// Asks this model; nothing is said yet.
+    pub fn new(model: impl Into<Box<str>>) -> Self {
+        Self { asked: Arc::new(Asked { model: model.into(), ..Asked::default() }), context: None }
+    }
+
+    /// Asks another model the same.
+    #[must_use]
+    pub fn model(self, model: impl Into<Box<str>>) -> Self {
+        self.set(|asked| asked.model = model.into())
+    }
+
+    /// Sets what the model is told before the conversation.
+    #[must_use]
+    pub fn system(self, text: impl Into<Arc<str>>) -> Self {
+        self.set(|asked| asked.system = Some(text.into()))
+    }
+
+    /// Adds a question.
+    #[must_use]
+    pub fn user(self, text: impl Into<String>) -> Self {
+        self.message(Message::user(text))
+    }
+
+    /// Adds what a tool gave, for the call of this id.
+    #[must_use]
+    pub fn tool_result(self, call_id: impl Into<Arc<str>>, content: impl Into<Arc<str>>) -> Self {
+        self.message(Message::tool(call_id, content))
+    }
+
+    /// Adds a turn, such as [`Reply::message`](super::Reply::message) of the last answer.
+    #[must_use]
+    pub fn message(self, message: Message) -> Self {
+        self.set(|asked| asked.messages.push(message))
+    }
+
+    /// Sets the whole history.
+    #[must_use]
+    pub fn history(self, messages: impl IntoIterator<Item = Message>) -> Self {
+        self.set(|asked| asked.messages = messages.into_iter().collect())
+    }
+
+    /// Adds a tool that the model may ask for.
+    #[must_use]
+    pub fn tool(self, tool: Tool) -> Self {
+        self.set(|asked| asked.tools.push(tool))
+    }
+
+    /// Sets whether the model may, must or must not call tools. Default: as it likes.
+    #[must_use]
+    pub fn tool_choice(self, choice: ToolChoice) -> Self {
+        self.set(|asked| asked.tool_choice = choice)
+    }
+
+    /// Caps the tokens of the answer.
+    #[must_use]
+    pub fn max_tokens(self, tokens: u32) -> Self {
+        self.set(|asked| asked.max_tokens = Some(tokens))
+    }
+
+    /// Sets how freely the model chooses its words.
+    #[must_use]
+    pub fn temperature(self, temperature: f64) -> Self {
+        self.set(|asked| asked.temperature = Some(temperature))
+    }
+
+    /// Sets the share of the likeliest words that the model chooses from.
+    #[must_use]
+    pub fn top_p(self, share: f64) -> Self {
+        self.set(|asked| asked.top_p = Some(share))
+    }
+
+    /// Adds a text that ends the answer where the model writes it.
+    #[must_use]
+    pub fn stop(self, text: impl Into<Box<str>>) -> Self {
+        self.set(|asked| asked.stop.push(text.into()))
+    }
+
+    /// Asks for the same answer to the same request, as far as the provider can.
+    #[must_use]
+    pub fn seed(self, seed: i64) -> Self {
+        self.set(|asked| asked.seed = Some(seed))
+    }
+
+    /// Sets a field that seawall does not know. Only the provider of this name gets it, so that a switch to another
+    /// one does not end in a refusal.
+    #[must_use]
+    pub fn extra(self, provider: impl Into<Box<str>>, field: impl Into<Box<str>>, value: Value) -> Self {
+        let (provider, field) = (provider.into(), field.into());
+        self.set(|asked| {
+            asked.extra.retain(|(to, name, _)| (to, name) != (&provider, &field));
+            asked.extra.push((provider, field, value));
+        })
+    }
+
+    /// Says for whom the call is made, for limits and credit by tenant. It is never sent.
+    #[must_use]
+    pub fn tenant(self, tenant: impl Into<Arc<str>>) -> Self {
+        self.set(|asked| asked.tenant = Some(tenant.into()))
+    }
+
+    fn set(mut self, change: impl FnOnce(&mut Asked)) -> Self {
+        change(Arc::make_mut(&mut self.asked));
+        self
+    }
+}
+
+/// What was asked, for dialects and layers.
+impl Request {
+    /// The model's name.
+    #[must_use]
+    pub fn model_name(&self) -> &str {
+        &self.asked.model
+    }
+
+    /// What the model is told before the conversation.
+    #[must_use]
+    pub fn system_text(&self) -> Option<&str> {
+        self.asked.system.as_deref()
+    }
+
+    /// The turns, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.asked.messages
+    }
+
+    /// The tools that the model may ask for.
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        &self.asked.tools
+    }
+
+    /// What was set with [`tool_choice`](Self::tool_choice).
+    #[must_use]
+    pub fn chosen_tools(&self) -> &ToolChoice {
+        &self.asked.tool_choice
+    }
+
+    /// The cap on the tokens of the answer.
+    #[must_use]
+    pub fn token_cap(&self) -> Option<u32> {
+        self.asked.max_tokens
+    }
+
+    /// What was set with [`temperature`](Self::temperature) and [`top_p`](Self::top_p).
+    #[must_use]
+    pub fn sampling(&self) -> (Option<f64>, Option<f64>) {
+        (self.asked.temperature, self.asked.top_p)
+    }
+
+    /// The texts that end the answer.
+    #[must_use]
+    pub fn stops(&self) -> &[Box<str>] {
+        &self.asked.stop
+    }
+
+    /// What was set with [`seed`](Self::seed).
+    #[must_use]
+    pub fn chosen_seed(&self) -> Option<i64> {
+        self.asked.seed
+    }
+
+    /// The unknown fields for the provider of this name.
+    pub fn extras(&self, provider: &str) -> impl Iterator<Item = (&str, &Value)> {
+        let own = self.asked.extra.iter().filter(move |(to, ..)| **to == *provider);
+        own.map(|(_, field, value)| (&**field, value))
+    }
+
+    /// For whom the call is made.
+    #[must_use]
+    pub fn tenant_name(&self) -> Option<&str> {
+        self.asked.tenant.as_deref()
+    }
+
+    /// What the call still may do, where a layer or [`with_context`](Self::with_context) said so.
+    #[must_use]
+    pub fn context(&self) -> Option<Context> {
+        self.context
+    }
+
+    /// Sets what the call may do: its deadline, its sends.
+    #[must_use]
+    pub fn with_context(self, context: Context) -> Self {
+        Self { context: Some(context), ..self }
+    }
+
+    pub(super) fn set_context(&mut self, context: Context) {
+        self.context = Some(context);
+    }
+
+    /// Estimates the tokens of the prompt: a token for four characters, tools and arguments included.
+    ///
+    /// It is good to some ten per cent for prose, which is enough to decide by; bills go by the reported
+    /// [`Usage`](crate::Usage).
+    #[must_use]
+    pub fn estimate(&self) -> u64 {
+        let texts = self.system_text().into_iter();
+        let tools = self.tools().iter().flat_map(|tool| [tool.name(), tool.description(), tool.schema().get()]);
+        let turns = self.messages().iter().flat_map(Message::parts).flat_map(|part| match part {
+            Part::Text(text) | Part::Refusal(text) => [text.as_str(), ""],
+            Part::ToolCall(call) => [call.name(), call.arguments()],
+            Part::ToolResult(result) => [ToolResult::content(result), ""],
+        });
+        let characters: usize = texts.chain(tools).chain(turns).map(|text| text.chars().count()).sum();
+        characters.div_ceil(4) as u64
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("model", &self.asked.model)
+            .field("messages", &self.asked.messages.len())
+            .field("tools", &self.asked.tools.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,38 @@
+use super::{Reply, Request};
+use crate::{Context, Ending, Guard, Note, Replay, Shape, Trail};
+
+/// [`Request`] and [`Reply`]: the context rides in the one, guards and trail in the other.
+///
+/// A whole reply ends its guards at once and at no cost; a stream keeps each in one box.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chat;
+
+impl Shape<Request> for Chat {
+    fn context(&self, request: &Request) -> Option<Context> {
+        request.context()
+    }
+
+    fn set_context(&self, request: &mut Request, context: Context) {
+        request.set_context(context);
+    }
+}
+
+impl Replay<Request> for Chat {
+    fn again(&self, request: &Request) -> Option<Request> {
+        Some(request.clone())
+    }
+}
+
+impl Note<Reply> for Chat {
+    fn note(&self, reply: &mut Reply, trail: Trail) {
+        reply.prepend(trail);
+    }
+}
+
+impl<G: Guard + Send + 'static> Ending<Reply, G> for Chat {
+    type Response = Reply;
+
+    fn hold(&self, reply: Reply, guard: G) -> Reply {
+        reply.hold(guard)
+    }
+}

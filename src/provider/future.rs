@@ -1,0 +1,113 @@
+use super::{
+    Dialect,
+    reading::{Progress, Reading},
+};
+use crate::{Error, chat};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use std::{
+    error::Error as StdError,
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context as Cx, Poll, ready},
+};
+
+pin_project! {
+    /// Resolves to the reply once all of it has been read, judged and decoded.
+    ///
+    /// Where `F` is the response future of the service below, and `B` the body of its response.
+    pub struct ResponseFuture<D, F, B> {
+        dialect: D,
+        reply_limit: usize,
+        #[pin]
+        state: State<F, B>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<F, B> {
+        Sending { #[pin] future: F },
+        Reading { reading: Reading, #[pin] body: B },
+        /// With the error of a request that could not be encoded, until that is told.
+        Over { refused: Option<Error> },
+    }
+}
+
+impl<D, F, B> ResponseFuture<D, F, B> {
+    pub(super) fn sending(dialect: D, future: F, reply_limit: usize) -> Self {
+        Self { dialect, reply_limit, state: State::Sending { future } }
+    }
+
+    pub(super) fn refused(dialect: D, error: Error) -> Self {
+        Self { dialect, reply_limit: 0, state: State::Over { refused: Some(error) } }
+    }
+}
+
+impl<D, F, B, E> ResponseFuture<D, F, B>
+where
+    D: Dialect,
+    F: Future<Output = Result<http::Response<B>, E>>,
+    E: Into<Box<dyn StdError + Send + Sync>>,
+    B: Body,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    fn poll_reply(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<chat::Reply, Error>> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProj::Sending { future } => match ready!(future.poll(cx)) {
+                    Ok(response) => {
+                        let (head, body) = response.into_parts();
+                        let reading = Reading::new(head, body.size_hint().lower(), *this.reply_limit)?;
+                        State::Reading { reading, body }
+                    }
+                    Err(error) => return Poll::Ready(Err(this.dialect.classifier().transport(error.into()))),
+                },
+                StateProj::Reading { reading, body } => match ready!(body.poll_frame(cx)) {
+                    Some(Ok(frame)) => match reading.push(frame)? {
+                        Progress::More => continue,
+                        Progress::Enough => return Poll::Ready(reading.finish(this.dialect)),
+                    },
+                    Some(Err(error)) => return Poll::Ready(Err(reading.break_off(this.dialect, error.into()))),
+                    None => return Poll::Ready(reading.finish(this.dialect)),
+                },
+                StateProj::Over { refused } => match refused.take() {
+                    Some(error) => return Poll::Ready(Err(error)),
+                    None => return Poll::Pending,
+                },
+            };
+            this.state.set(next);
+        }
+    }
+}
+
+impl<D, F, B, E> Future for ResponseFuture<D, F, B>
+where
+    D: Dialect,
+    F: Future<Output = Result<http::Response<B>, E>>,
+    E: Into<Box<dyn StdError + Send + Sync>>,
+    B: Body,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    type Output = Result<chat::Reply, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+        let output = ready!(self.as_mut().poll_reply(cx));
+        // An answer that was not read to its end is let go now, and not whenever this future is dropped.
+        self.as_mut().project().state.set(State::Over { refused: None });
+        Poll::Ready(output.map_err(|error| named(error, &self.dialect)))
+    }
+}
+
+/// Whoever fails below, it is this provider that a person reads about.
+pub(super) fn named<D: Dialect>(error: Error, dialect: &D) -> Error {
+    if error.provider_name().is_some() { error } else { error.with_provider(dialect.name()) }
+}
+
+impl<D, F, B> fmt::Debug for ResponseFuture<D, F, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! A reply as OpenAI's chat completions say it, and as those write it who do it nearly so.
+use crate::{
+    Error, Kind, Phase, Usage,
+    chat::{Answer, FinishReason, Message, Part, Reply, Role, ToolCall},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{error::Category, value::RawValue};
+
+/// Reads the first choice.
+pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
+    let wire: Completion<'_> = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
+    let Some(choice) = wire.choices.unwrap_or_default().into_iter().next() else {
+        return Err(Error::provider(Kind::Server).with_message("the answer has no choices"));
+    };
+    let Some(spoken) = choice.message else {
+        return Err(Error::provider(Kind::Server).with_message("the choice has no message"));
+    };
+    let message = message(spoken).map_err(|error| unreadable(&error))?;
+    let mut answer = Answer::new(message)
+        .with_finish_reason(choice.finish_reason.map(FinishReason::from))
+        .with_usage(wire.usage.and_then(usage));
+    if let Some(model) = wire.model {
+        answer = answer.with_model(model);
+    }
+    if let Some(id) = wire.id {
+        answer = answer.with_id(id);
+    }
+    Ok(Reply::whole(answer))
+}
+
+/// Cut or damaged on the way, or not of this dialect. serde's own words may quote the answer: its place is told alone.
+fn unreadable(error: &serde_json::Error) -> Error {
+    let (kind, what) = match error.classify() {
+        Category::Eof => (Kind::Transport, "the answer is cut"),
+        Category::Syntax | Category::Io => (Kind::Transport, "the answer is damaged"),
+        Category::Data => (Kind::Unknown, "the answer is no chat completion"),
+    };
+    let place = format!("{what} (line {}, column {})", error.line(), error.column());
+    Error::provider(kind).with_phase(Phase::Body).with_message(place)
+}
+
+fn message(spoken: Spoken<'_>) -> Result<Message, serde_json::Error> {
+    let mut parts = match spoken.content {
+        Some(content) => texts(content)?,
+        None => Vec::new(),
+    };
+    parts.extend(spoken.refusal.filter(|text| !text.is_empty()).map(Part::Refusal));
+    for call in spoken.tool_calls.unwrap_or_default() {
+        let Called { name, arguments } = call.function;
+        let arguments = arguments.map_or(Ok(String::new()), argument_text)?;
+        parts.push(Part::ToolCall(ToolCall::new(call.id.unwrap_or_default(), name, arguments)));
+    }
+    Ok(Message::new(Role::Assistant, parts))
+}
+
+/// A string, or a list of pieces as Mistral writes it; pieces that are no text are passed over.
+fn texts(content: &RawValue) -> Result<Vec<Part>, serde_json::Error> {
+    let texts = match content.get().starts_with('[') {
+        true => from_raw::<Vec<Piece>>(content)?.into_iter().filter_map(|piece| piece.text).collect(),
+        false => vec![from_raw::<String>(content)?],
+    };
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(Part::Text).collect())
+}
+
+/// The text of the arguments as the model wrote it; a server that sends the object itself gives it as it stands.
+fn argument_text(arguments: &RawValue) -> Result<String, serde_json::Error> {
+    match arguments.get().starts_with('"') {
+        true => from_raw(arguments),
+        false => Ok(arguments.get().to_owned()),
+    }
+}
+
+/// A paid answer is not refused for a count that cannot be read.
+fn usage(raw: &RawValue) -> Option<Usage> {
+    let counts: Counts = from_raw(raw).ok()?;
+    let mut usage = Usage::new(counts.prompt_tokens?, counts.completion_tokens.unwrap_or_default());
+    let cached = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    usage.cached = cached.or(counts.prompt_cache_hit_tokens).unwrap_or_default();
+    let reasoning = counts.completion_tokens_details.and_then(|details| details.reasoning_tokens);
+    usage.reasoning = reasoning.unwrap_or_default();
+    Some(usage)
+}
+
+fn from_raw<T: DeserializeOwned>(raw: &RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_str(raw.get())
+}
+
+#[derive(Deserialize)]
+struct Completion<'a> {
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    message: Option<Spoken<'a>>,
+    finish_reason: Option<Box<str>>,
+}
+
+#[derive(Deserialize)]
+struct Spoken<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    refusal: Option<String>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Piece {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    id: Option<String>,
+    #[serde(borrow)]
+    function: Called<'a>,
+}
+
+#[derive(Deserialize)]
+struct Called<'a> {
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+}

@@ -1,0 +1,82 @@
+//! How much of a body is read, and what its end means.
+use super::Dialect;
+use crate::{Error, Kind, Phase, chat, classify::BODY_LIMIT};
+use bytes::Buf;
+use http::response::Parts;
+use http_body::Frame;
+use std::error::Error as StdError;
+
+/// An answer whose body is still arriving.
+#[derive(Debug)]
+pub(super) struct Reading {
+    head: Parts,
+    body: Vec<u8>,
+    limit: usize,
+}
+
+/// Whether a body is worth reading on.
+pub(super) enum Progress {
+    More,
+    Enough,
+}
+
+impl Reading {
+    /// `announced` bytes will follow at least.
+    ///
+    /// # Errors
+    /// For an answer that says at once that it is too long.
+    pub(super) fn new(head: Parts, announced: u64, reply_limit: usize) -> Result<Self, Error> {
+        let limit = if head.status.is_success() { reply_limit } else { BODY_LIMIT };
+        if head.status.is_success() && announced > limit as u64 {
+            return Err(too_long(limit));
+        }
+        // An announcement costs its writer nothing, so only so much is believed.
+        let capacity = usize::try_from(announced).unwrap_or(usize::MAX).min(BODY_LIMIT);
+        Ok(Self { head, body: Vec::with_capacity(capacity), limit })
+    }
+
+    /// Adds what has come.
+    ///
+    /// # Errors
+    /// For a reply over its limit. An error's body just ends there: what decides is at its front.
+    pub(super) fn push(&mut self, frame: Frame<impl Buf>) -> Result<Progress, Error> {
+        let Ok(mut data) = frame.into_data() else { return Ok(Progress::More) };
+        while data.has_remaining() {
+            let room = self.limit - self.body.len();
+            if room == 0 {
+                return if self.head.status.is_success() { Err(too_long(self.limit)) } else { Ok(Progress::Enough) };
+            }
+            let chunk = data.chunk();
+            let taken = chunk.len().min(room);
+            self.body.extend_from_slice(&chunk[..taken]);
+            data.advance(taken);
+        }
+        Ok(Progress::More)
+    }
+
+    /// Judges the body at its end.
+    pub(super) fn finish<D: Dialect>(&self, dialect: &D) -> Result<chat::Reply, Error> {
+        let Parts { status, headers, .. } = &self.head;
+        if !status.is_success() {
+            return Err(dialect.classifier().answer(*status, headers, &self.body));
+        }
+        match dialect.classifier().success(headers, &self.body) {
+            Some(error) => Err(error),
+            None => dialect.decode(&self.head, &self.body),
+        }
+    }
+
+    /// Judges a body that broke off. A status that says more than that keeps its word.
+    pub(super) fn break_off<D: Dialect>(&self, dialect: &D, error: Box<dyn StdError + Send + Sync>) -> Error {
+        if !self.head.status.is_success() {
+            return dialect.classifier().answer(self.head.status, &self.head.headers, &self.body);
+        }
+        let error = dialect.classifier().transport(error).undelivered();
+        if error.phase().is_some() { error } else { error.with_phase(Phase::Body) }
+    }
+}
+
+fn too_long(limit: usize) -> Error {
+    let message = format!("the answer is longer than {limit} bytes: raise `reply_limit` if that is wanted");
+    Error::provider(Kind::Unknown).with_phase(Phase::Body).with_message(message)
+}

@@ -1,0 +1,127 @@
+use crate::Invalid;
+use bytes::Bytes;
+use http_body::Body as _;
+use http_body_util::Full;
+use pin_project_lite::pin_project;
+use reqwest::{Body, redirect};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context as Cx, Poll, Waker, ready},
+    time::Duration,
+};
+use tower::Service;
+
+/// A handshake across the world takes a second; what takes ten will not come.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Sends over reqwest, once and nowhere else.
+///
+/// reqwest's own retries are off, since a layer that counts its sends must know of each; redirects are not followed,
+/// since the key would go along; connecting may take 10 s, and nothing else is timed here: a whole reply may take
+/// minutes, and the timeouts of the stack know better. Errors come without the URL, whose query may hold a key.
+#[derive(Clone, Debug)]
+pub struct Reqwest(reqwest::Client);
+
+impl Reqwest {
+    /// A client with a connection pool of its own; its clones share the pool.
+    ///
+    /// # Errors
+    /// Where TLS cannot be set up on this system, for example without any root certificates.
+    pub fn new() -> Result<Self, Invalid> {
+        let client = reqwest::Client::builder()
+            .user_agent(concat!("seawall/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .build();
+        match client {
+            Ok(client) => Ok(Self(client)),
+            Err(error) => {
+                Err(Invalid::new("reqwest", format!("TLS cannot be set up on this system: {}", cause(&error))))
+            }
+        }
+    }
+
+    /// A client of your own, with its proxies and certificates. Switch off its retries and redirects as
+    /// [`new`](Self::new) does.
+    #[must_use]
+    pub fn with_client(client: reqwest::Client) -> Self {
+        Self(client)
+    }
+}
+
+impl Service<http::Request<Full<Bytes>>> for Reqwest {
+    type Response = http::Response<Body>;
+    type Error = reqwest::Error;
+    type Future = Sending;
+
+    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Self::Error>> {
+        Service::<reqwest::Request>::poll_ready(&mut self.0, cx)
+    }
+
+    fn call(&mut self, request: http::Request<Full<Bytes>>) -> Sending {
+        let state = match reqwest::Request::try_from(request.map(bytes)) {
+            Ok(request) => State::Pending { future: self.0.call(request) },
+            Err(error) => State::Refused { error: Some(error) },
+        };
+        Sending { state }
+    }
+}
+
+/// The bytes of a body that is known to be there, so that reqwest need not box it.
+fn bytes(mut body: Full<Bytes>) -> Bytes {
+    let frame = Pin::new(&mut body).poll_frame(&mut Cx::from_waker(Waker::noop()));
+    match frame {
+        Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        _ => Bytes::new(),
+    }
+}
+
+/// The innermost reason, which names no URL.
+fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+pin_project! {
+    /// Resolves to the head of the response, with the body still to be read.
+    pub struct Sending {
+        #[pin]
+        state: State,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State {
+        Pending { #[pin] future: <reqwest::Client as Service<reqwest::Request>>::Future },
+        Refused { error: Option<reqwest::Error> },
+    }
+}
+
+impl Future for Sending {
+    type Output = Result<http::Response<Body>, reqwest::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+        let result = match self.project().state.project() {
+            StateProj::Pending { future } => ready!(future.poll(cx)),
+            StateProj::Refused { error } => match error.take() {
+                Some(error) => Err(error),
+                None => return Poll::Pending,
+            },
+        };
+        Poll::Ready(result.map(Into::into).map_err(reqwest::Error::without_url))
+    }
+}
+
+impl fmt::Debug for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending").finish_non_exhaustive()
+    }
+}
