@@ -1,1 +1,67 @@
-//! Written next.
+//! A provider that misbehaves as a script says: over real HTTP on loopback, or in virtual time.
+//!
+//! # Example
+//! A real server in a test. Its faults come from a [`Script`], and its [`Log`] tells what the client really did.
+//! ```
+//! # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+//! use seawall::sim::{End, Fault, MockProvider, Script, When};
+//!
+//! let script = Script::seeded(7).fault(When::nth(1), Fault::status(429).header("retry-after", "1"));
+//! let provider = MockProvider::start(script).await?;
+//! println!("ask {}/chat/completions", provider.base_url());
+//! // … ask it twice …
+//! let log = provider.shutdown().await;
+//! assert_eq!(log.records[0].status, Some(429));
+//! assert_eq!(log.records[1].end, End::Answered);
+//! # Ok(()) }
+//! ```
+//! The same as a service, under a clock that is paused: a hundred thousand calls take seconds.
+//! ```
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use seawall::sim::{Fault, InProcess, Phase, Script, When};
+//! use tower::ServiceExt;
+//!
+//! let provider = InProcess::new(Script::seeded(7).fault(When::always(), Fault::reset(Phase::InHead)))?;
+//! let request = http::Request::post("/v1/chat/completions").body(r#"{"model":"m","messages":[]}"#.to_owned())?;
+//! let error = provider.clone().oneshot(request).await.unwrap_err();
+//! assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+//! assert_eq!(provider.in_flight(), 0);
+//! # Ok(()) }
+//! ```
+//! As a command: `seawall mock-provider SCRIPT.toml`. [`Script::parse`] shows such a file.
+//!
+//! # Where it goes
+//! In place of a provider. Where nothing goes wrong, it answers OpenAI's chat completions with a whole reply, with the
+//! model of the request and a usage derived from it.
+//!
+//! # What it reserves
+//! Nothing: it is always ready. A request counts as in flight until its answer is over.
+//!
+//! # On drop
+//! A dropped call or body is a client that hung up, and the log says so. A dropped [`MockProvider`] ends its tasks.
+
+mod body;
+mod core;
+mod fault;
+mod in_process;
+mod limits;
+mod log;
+mod plan;
+mod presets;
+mod reading;
+mod reply;
+mod script;
+mod server;
+mod spread;
+mod when;
+
+pub use body::Body;
+pub use fault::{Fault, FaultKind, Framing, Garble, Phase};
+pub use in_process::InProcess;
+pub use limits::Limits;
+pub use log::{End, Log, Record};
+pub use script::{Answer, Script};
+pub use server::{Builder, MockProvider};
+pub use spread::{BadWait, Spread};
+pub use when::When;
