@@ -32,4 +32,5 @@ pub use layers::{classify, retry, timeout};
 pub use rng::Rng;
 pub use secret::Secret;
 pub use shape::{Bare, Http, InCall, Note, Replay, Shape};
+pub use stack::Stack;
 pub use usage::Usage;

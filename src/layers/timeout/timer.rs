@@ -43,6 +43,11 @@ impl Timer {
         Self { sleep: None, phase: Phase::Total, limit: left, deadline: Some(deadline), restart: false, sink }
     }
 
+    /// Ends never, and costs nothing.
+    pub(super) fn never() -> Self {
+        Self::after(Phase::Total, Duration::MAX, None)
+    }
+
     pub(super) fn phase(&self) -> Phase {
         self.phase
     }
@@ -62,6 +67,9 @@ impl Timer {
     /// Two timers of the same deadline, one inside the other, fire one after the other, and the task may run in between.
     /// So a deadline is over when the clock says so, whether or not its timer has fired: the inner one comes first.
     pub(super) fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<()> {
+        if self.deadline.is_none() && self.limit == Duration::MAX {
+            return Poll::Pending;
+        }
         let past = self.is_past();
         let mut this = self.as_mut().project();
         let end = || this.deadline.unwrap_or_else(|| time::after(time::now(), *this.limit));

@@ -12,7 +12,7 @@ use tower::Layer;
 /// See the [module](super) for an example.
 #[derive(Clone, Debug)]
 pub struct DeadlineLayer<H = Bare> {
-    total: Duration,
+    total: Option<Duration>,
     sink: Option<Sink>,
     shape: H,
 }
@@ -23,7 +23,13 @@ impl DeadlineLayer {
     /// # Errors
     /// Refuses zero.
     pub fn new(total: Duration) -> Result<Self, Invalid> {
-        Ok(Self { total: limit("deadline", total)?, sink: None, shape: Bare })
+        Ok(Self { total: Some(limit("deadline", total)?), sink: None, shape: Bare })
+    }
+
+    /// Sets no limit of its own, and holds calls to the deadline that their request brings.
+    #[must_use]
+    pub fn inherited() -> Self {
+        Self { total: None, sink: None, shape: Bare }
     }
 }
 

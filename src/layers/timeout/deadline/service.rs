@@ -13,13 +13,13 @@ use tower::Service;
 #[derive(Clone, Debug)]
 pub struct Deadline<S, H = Bare> {
     inner: S,
-    total: Duration,
+    total: Option<Duration>,
     sink: Option<Sink>,
     shape: H,
 }
 
 impl<S, H> Deadline<S, H> {
-    pub(super) fn new(inner: S, total: Duration, sink: Option<Sink>, shape: H) -> Self {
+    pub(super) fn new(inner: S, total: Option<Duration>, sink: Option<Sink>, shape: H) -> Self {
         Self { inner, total, sink, shape }
     }
 }
@@ -38,12 +38,13 @@ where
     }
 
     fn call(&mut self, mut request: Req) -> Self::Future {
-        let now = time::now();
         let context = self.shape.context(&request).unwrap_or_default();
-        let own = time::after(now, self.total);
-        let deadline = context.deadline.map_or(own, |theirs| theirs.min(own));
-        self.shape.set_context(&mut request, context.with_deadline(deadline));
-        let timer = Timer::at(deadline, deadline.saturating_duration_since(now), self.sink.clone());
-        DeadlineFuture::new(self.inner.clone(), request, timer)
+        let own = self.total.map(|total| time::after(time::now(), total));
+        let deadline = own.into_iter().chain(context.deadline).min();
+        let timer = deadline.map(|deadline| {
+            self.shape.set_context(&mut request, context.with_deadline(deadline));
+            Timer::at(deadline, deadline.saturating_duration_since(time::now()), self.sink.clone())
+        });
+        DeadlineFuture::new(self.inner.clone(), request, timer.unwrap_or_else(Timer::never))
     }
 }

@@ -1,0 +1,45 @@
+//! The paved path: every layer in its place, with defaults that suit calls to models.
+//!
+//! # Example
+//! ```
+//! use seawall::{Error, Stack};
+//! use std::time::Duration;
+//!
+//! async fn model(prompt: &'static str) -> Result<usize, Error> {
+//!     Ok(prompt.len())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let stack = Stack::bare(tower::service_fn(model)).deadline(Duration::from_secs(120)).build()?;
+//! assert_eq!(stack.ask("hello").await?, 5);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where it goes
+//! Around a client, and innermost of all that is yours. From the outside in: the [deadline](crate::timeout) of the call,
+//! [retry](crate::retry), the [timeout](crate::timeout) of one attempt, the service. Each layer also stands alone in a
+//! plain `tower::ServiceBuilder`.
+//!
+//! Requests travel inside as a [`Call`](crate::Call) with their [`Context`](crate::Context). A request that brings one of
+//! its own, out of a stack further out, goes on with that, so that nested stacks share one deadline and one count of
+//! sends.
+//!
+//! # What it reserves
+//! Nothing while it is idle: it is always ready, and makes a clone of the service ready in each call's future, within
+//! the call's deadline.
+//!
+//! # On drop
+//! The running attempt, or the wait, is cancelled.
+mod ask;
+mod builder;
+mod leaf;
+mod paved;
+mod service;
+
+pub use ask::Ask;
+pub use builder::Builder;
+pub use leaf::Leaf;
+pub use paved::Paved;
+pub use service::Stack;
