@@ -182,14 +182,14 @@ impl Names {
                     here.pop();
                     path = &path[1..];
                 }
-                return Some(self.from_root([here.as_slice(), path].concat()));
+                return Some(self.absolute([here.as_slice(), path].concat()));
             }
             _ => return None,
         }
-        Some(self.from_root([here.as_slice(), &path[1..]].concat()))
+        Some(self.absolute([here.as_slice(), &path[1..]].concat()))
     }
 
-    fn from_root(&self, path: Vec<String>) -> Vec<String> {
+    fn absolute(&self, path: Vec<String>) -> Vec<String> {
         match path.first().and_then(|first| self.0.get(first)) {
             Some(target) => [target.as_slice(), &path[1..]].concat(),
             None => path,
@@ -325,9 +325,9 @@ fn skipped(text: &str) -> usize {
         let is_string = text[1 + marks..].starts_with('"');
         return if is_string { until(2 + marks, &format!("\"{}", "#".repeat(marks))) } else { 0 };
     }
-    if text.starts_with('"') {
+    if let Some(inner) = text.strip_prefix('"') {
         let mut escaped = false;
-        let end = text[1..].find(|c| match (escaped, c) {
+        let end = inner.find(|c| match (escaped, c) {
             (false, '"') => true,
             (escape, c) => {
                 escaped = !escape && c == '\\';
