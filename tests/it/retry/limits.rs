@@ -1,6 +1,7 @@
 //! What ends a call before its attempts do.
 use super::*;
 use seawall::{Bare, Call, Context, InCall};
+use tower::ServiceExt;
 
 fn call(context: Context) -> Call<u32> {
     Call { context, request: 1 }
@@ -90,20 +91,16 @@ async fn nested_retries_share_one_count_of_sends() {
 #[tokio::test(start_paused = true)]
 async fn a_call_without_sends_is_refused_and_gives_its_readiness_back() {
     guarded(async {
-        let (model, _) = contexts(|| Now(Ok(1)));
-        let mut service = layer().layer(ConcurrencyLimit::new(model.clone(), 1));
-        let other = service.clone();
-        for (context, kind) in [
-            (Context::default().with_sends_left(0), Kind::SendsExhausted),
-            (Context::default().with_timeout(Duration::ZERO), Kind::Deadline),
-        ] {
-            let ready = tower::ServiceExt::ready(&mut service).await.unwrap();
-            let error = ready.call(call(context)).await.unwrap_err();
-            assert_eq!((error.kind(), error.sends(), error.is_retryable(), model.sends()), (kind, 0, false, 0));
+        let spent = Context::default().with_sends_left(0);
+        let late = Context::default().with_timeout(Duration::ZERO);
+        for (context, kind) in [(spent, Kind::SendsExhausted), (late, Kind::Deadline)] {
+            let (model, _) = contexts(|| Now(Ok(1)));
+            let mut idle = layer().layer(ConcurrencyLimit::new(model.clone(), 1));
+            let other = idle.clone();
+            let refused = idle.ready().await.unwrap().call(call(context));
             assert!(ask(&other, call(Context::default())).await.is_ok(), "the idle service keeps no permit");
-            let sent = model.sends();
-            assert_eq!(sent, 1);
-            return;
+            let error = refused.await.unwrap_err();
+            assert_eq!((error.kind(), error.sends(), error.gave_up(), model.sends()), (kind, 0, None, 1));
         }
     })
     .await;
@@ -131,15 +128,9 @@ async fn while_others_are_open_a_switch_beats_most_waits() {
     .await;
 }
 
-/// Fails once, and is then ready only after an hour.
-#[derive(Clone)]
-struct Slow(Arc<Mutex<u32>>, Option<std::pin::Pin<Arc<()>>>);
-
-impl Slow {
-    fn new() -> Self {
-        Self(Arc::default(), None)
-    }
-}
+/// Fails once, and is then ready only after a minute.
+#[derive(Clone, Default)]
+struct Slow(Arc<Mutex<u32>>);
 
 impl Service<Call<u32>> for Slow {
     type Response = u32;
@@ -170,7 +161,7 @@ impl Service<Call<u32>> for Slow {
 async fn readiness_that_comes_after_the_deadline_sends_nothing() {
     guarded(async {
         let context = Context::default().with_timeout(seconds(10));
-        let error = ask(&layer().layer(Slow::new()), call(context)).await.unwrap_err();
+        let error = ask(&layer().layer(Slow::default()), call(context)).await.unwrap_err();
         assert_eq!((error.kind(), error.sends()), (Kind::Deadline, 1));
     })
     .await;
