@@ -36,7 +36,7 @@ fn a_success_allocates_nothing_and_a_refusal_its_one_error() {
     per_call("timeout: deadline", 0, ServiceBuilder::new().layer(timeout.clone()).service(model.clone()), succeeds);
     per_call("timeout: attempt", 0, ServiceBuilder::new().layer(attempt.clone()).service(model.clone()), succeeds);
     let all = ServiceBuilder::new().layer(timeout).layer(retry).layer(attempt);
-    per_call("all layers", 0, all.clone().service(model), succeeds);
+    per_call("all layers", 0, all.service(model), succeeds);
 
     per_call("no layer, refused", 1, Model(Some(Kind::Credit)), fails);
     per_call("all layers, refused", 1, all.service(Model(Some(Kind::Credit))), fails);

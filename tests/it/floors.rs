@@ -65,7 +65,7 @@ fn a_forbidden_import_is_noticed_however_it_is_written() {
 
 #[test]
 fn a_layers_mod_rs_holds_docs_and_re_exports() {
-    for folder in folders("layers") {
+    for folder in layers() {
         let file = folder.join("mod.rs");
         let code = code(&file);
         let items = code.split(';').map(str::trim).filter(|item| !item.is_empty());
@@ -182,14 +182,14 @@ impl Names {
                     here.pop();
                     path = &path[1..];
                 }
-                return Some(self.from_root([here.as_slice(), path].concat()));
+                return Some(self.absolute([here.as_slice(), path].concat()));
             }
             _ => return None,
         }
-        Some(self.from_root([here.as_slice(), &path[1..]].concat()))
+        Some(self.absolute([here.as_slice(), &path[1..]].concat()))
     }
 
-    fn from_root(&self, path: Vec<String>) -> Vec<String> {
+    fn absolute(&self, path: Vec<String>) -> Vec<String> {
         match path.first().and_then(|first| self.0.get(first)) {
             Some(target) => [target.as_slice(), &path[1..]].concat(),
             None => path,
@@ -325,9 +325,9 @@ fn skipped(text: &str) -> usize {
         let is_string = text[1 + marks..].starts_with('"');
         return if is_string { until(2 + marks, &format!("\"{}", "#".repeat(marks))) } else { 0 };
     }
-    if text.starts_with('"') {
+    if let Some(inner) = text.strip_prefix('"') {
         let mut escaped = false;
-        let end = text[1..].find(|c| match (escaped, c) {
+        let end = inner.find(|c| match (escaped, c) {
             (false, '"') => true,
             (escape, c) => {
                 escaped = !escape && c == '\\';
@@ -380,13 +380,11 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// Every folder below this one.
-fn folders(below: &str) -> Vec<PathBuf> {
-    let parents = sources().into_iter().filter_map(|file| file.parent().map(Path::to_owned));
-    let mut folders: Vec<_> =
-        parents.filter(|folder| folder.starts_with(below) && folder != Path::new(below)).collect();
-    folders.dedup();
-    folders
+/// The folder of each layer.
+fn layers() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("layers")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = entries.filter(|path| path.is_dir());
+    folders.map(|path| path.strip_prefix(root()).unwrap().to_owned()).collect()
 }
 
 fn module_of(file: &Path) -> Vec<String> {

@@ -398,7 +398,7 @@ fn an_invalid_setting_says_which_and_what_to_change() {
 fn a_sink_hears_events_and_shows_nothing_of_its_listener() {
     let (diary, read) = diary();
     let sink = Sink::new(move |event| diary.write(format!("{event:?}")));
-    sink.clone().emit(&Event::TimedOut { phase: seawall::Phase::Idle, limit: seconds(60) });
+    sink.emit(&Event::TimedOut { phase: seawall::Phase::Idle, limit: seconds(60) });
     assert_eq!(read(), ["TimedOut { phase: Idle, limit: 60s }"]);
     assert_eq!(format!("{sink:?}"), "Sink(…)");
 }

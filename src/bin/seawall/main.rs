@@ -1,5 +1,6 @@
 //! The `seawall` command.
 
+mod explain;
 mod mock_provider;
 
 use clap::{Parser, Subcommand};
@@ -15,12 +16,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Says what a provider's answer is, and what the stack would do about it
+    Explain(explain::Explain),
     /// Runs a provider that misbehaves as a script says
     MockProvider(mock_provider::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Explain(explain) => explain.run().map_err(Into::into),
         Command::MockProvider(args) => mock_provider::run(&args),
     };
     outcome.map_or_else(failed, |()| ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-use super::{Schedule, layer::Settings, policy::Past, service::refusal};
+use super::{Schedule, layer::Settings, policy::Past, service::admit};
 use crate::{
     Context, Error, Event, GaveUp, Note, Replay, Trail,
     time::{self, Sleep, sleep},
@@ -86,8 +86,7 @@ where
                 StateProj::Readying => {
                     let ready = ready!(this.inner.poll_ready(cx));
                     // Readiness may have taken longer than the wait that was made sure to fit.
-                    if let Err(error) = ready.and_then(|()| this.context.as_ref().and_then(refusal).map_or(Ok(()), Err))
-                    {
+                    if let Err(error) = ready.and_then(|()| admit(this.context.as_ref())) {
                         return Poll::Ready(Err(error.after(mem::take(this.trail))));
                     }
                     let request = self.as_mut().next_request();

@@ -37,7 +37,7 @@ where
     fn call(&mut self, request: Req) -> Self::Future {
         let context = self.shape.context(&request);
         let (settings, shape) = (Arc::clone(&self.settings), self.shape.clone());
-        if let Some(refusal) = context.as_ref().and_then(refusal) {
+        if let Err(refusal) = admit(context.as_ref()) {
             // Gives back what the wrapped service reserved for the call that does not come.
             self.inner = self.inner.clone();
             return ResponseFuture::refused(self.inner.clone(), settings, shape, refusal);
@@ -48,11 +48,14 @@ where
     }
 }
 
-/// Why a call may not be sent at all.
-pub(super) fn refusal(context: &Context) -> Option<Error> {
+/// Whether a call may be sent at all. Reads the clock only where there is a deadline.
+pub(super) fn admit(context: Option<&Context>) -> Result<(), Error> {
+    let Some(context) = context else { return Ok(()) };
+    if context.sends_left == 0 {
+        return Err(Error::refusal(Kind::SendsExhausted));
+    }
     match context.left() {
-        _ if context.sends_left == 0 => Some(Error::refusal(Kind::SendsExhausted)),
-        Some(left) if left.is_zero() => Some(Error::refusal(Kind::Deadline)),
-        _ => None,
+        Some(left) if left.is_zero() => Err(Error::refusal(Kind::Deadline)),
+        _ => Ok(()),
     }
 }

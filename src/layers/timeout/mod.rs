@@ -35,10 +35,12 @@
 //! [`Context`](crate::Context), and the attempt timeout comes first: its error travels up through retries, which add the
 //! sends and failures before it. The deadline itself ends what knows of none, such as a foreign queue.
 //!
+//! Timers are tokio's: a call that has to wait does so in a runtime with time enabled. One that does not wait arms none.
+//!
 //! # What it reserves
-//! The attempt timeout forwards readiness. The deadline is always ready, and makes a clone of what it wraps ready in its
-//! future: a wait before `call` would be outside every limit, and an idle instance holds no permit this way. Load
-//! shedding therefore belongs inside it.
+//! The attempt timeout forwards readiness, and gives it back where it refuses a call whose time is over. The deadline is
+//! always ready, and makes a clone of what it wraps ready in its future: a wait before `call` would be outside every
+//! limit, and an idle instance holds no permit this way. Load shedding therefore belongs inside it.
 //!
 //! # On drop
 //! The work is dropped, and the timer with it; nobody is told.

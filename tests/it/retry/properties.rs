@@ -77,10 +77,7 @@ proptest! {
             let over = Instant::now();
 
             let seen = seen.lock().unwrap();
-            let sent = seen.iter().filter_map(|(_, fault)| match fault.error() {
-                Some(error) => Some(error.sends()),
-                None => Some(1),
-            }).sum::<u32>();
+            let sent: u32 = seen.iter().map(|(_, fault)| fault.error().map_or(1, |error| error.sends())).sum();
             assert!(sent <= sends, "{sent} sends of {sends}");
             assert!(deadline.is_none_or(|deadline| over <= deadline), "a sleep ended past the deadline");
             for pair in seen.windows(2) {

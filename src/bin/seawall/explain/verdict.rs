@@ -46,7 +46,9 @@ fn retry(error: &Error) -> String {
     match (error.is_retryable(), error.retry_after()) {
         (false, None) => "no: the same call would fail again".into(),
         (false, Some(wait)) => format!("no, although a wait of {wait:?} is named"),
-        (true, Some(wait)) if wait > CAP => format!("no: told to wait {wait:?}, and the cap is {CAP:?}; the caller is told"),
+        (true, Some(wait)) if wait > CAP => {
+            format!("no: told to wait {wait:?}, and the cap is {CAP:?}; the caller is told")
+        }
         (true, Some(wait)) => format!("up to twice, each after {wait:?} and some jitter"),
         (true, None) => "up to twice, after a random part of 1s, then of 2s".into(),
     }
@@ -77,7 +79,9 @@ fn why(kind: Kind) -> &'static str {
         Kind::ContextLength => "the prompt does not fit the model: shorten it, or use a larger model",
         Kind::PayloadTooLarge => "the body is larger than the server takes: send less",
         Kind::ContentFiltered => "a filter refused the prompt or the answer: change the prompt",
-        Kind::QuotaExhausted => "the account is out of credit or over its spend limit: no waiting helps, somebody must pay",
+        Kind::QuotaExhausted => {
+            "the account is out of credit or over its spend limit: no waiting helps, somebody must pay"
+        }
         Kind::Cancelled => "the call was given up by its own side",
         _ => "nothing in this answer explains it: read it yourself",
     }

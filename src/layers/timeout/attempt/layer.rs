@@ -9,8 +9,9 @@ use tower::Layer;
 /// on afterwards is limited by silence alone, so a long answer is not cut at the deadline.
 ///
 /// It ends with an [`Error`](crate::Error) of [`Kind::Timeout`](crate::Kind::Timeout), whose
-/// [`phase`](crate::Error::phase) says which limit it was. See the [module](super) for an example.
+/// [`phase`](crate::Error::phase) says which limit it was. See the [module](crate::timeout) for an example.
 #[derive(Clone, Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
 pub struct AttemptTimeoutLayer<H = Bare> {
     pub(super) limits: Limits,
     sink: Option<Sink>,
@@ -26,7 +27,6 @@ pub(super) struct Limits {
 
 impl AttemptTimeoutLayer {
     /// With the default limits: 60 s to the first byte of a stream, 600 s to that of a whole reply, 60 s idle.
-    #[must_use]
     pub fn new() -> Self {
         let seconds = Duration::from_secs;
         let limits = Limits { stream: seconds(60), whole: seconds(600), idle: seconds(60) };
@@ -72,14 +72,12 @@ impl<H> AttemptTimeoutLayer<H> {
     }
 
     /// Tells each limit that was reached, as [`Event::TimedOut`](crate::Event::TimedOut).
-    #[must_use]
     pub fn sink(mut self, sink: Sink) -> Self {
         self.sink = Some(sink);
         self
     }
 
     /// Sets how it sees requests and answers. Default [`Bare`].
-    #[must_use]
     pub fn shape<T>(self, shape: T) -> AttemptTimeoutLayer<T> {
         AttemptTimeoutLayer { limits: self.limits, sink: self.sink, shape }
     }

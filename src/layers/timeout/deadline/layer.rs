@@ -9,8 +9,9 @@ use tower::Layer;
 /// Where the shape carries a [`Context`](crate::Context), every layer inside keeps the deadline as well, and a deadline
 /// that a request brings holds if it is the earlier one.
 ///
-/// See the [module](super) for an example.
+/// See the [module](crate::timeout) for an example.
 #[derive(Clone, Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
 pub struct DeadlineLayer<H = Bare> {
     total: Option<Duration>,
     sink: Option<Sink>,
@@ -35,14 +36,12 @@ impl DeadlineLayer {
 
 impl<H> DeadlineLayer<H> {
     /// Tells each call that ran out of time here, as [`Event::TimedOut`](crate::Event::TimedOut).
-    #[must_use]
     pub fn sink(mut self, sink: Sink) -> Self {
         self.sink = Some(sink);
         self
     }
 
     /// Sets how it sees requests. Default [`Bare`].
-    #[must_use]
     pub fn shape<T>(self, shape: T) -> DeadlineLayer<T> {
         DeadlineLayer { total: self.total, sink: self.sink, shape }
     }
