@@ -29,7 +29,7 @@ struct Line<'a> {
     #[serde(default)]
     body: String,
     body_b64: Option<String>,
-    now: Option<jiff::Timestamp>,
+    now: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -75,8 +75,8 @@ fn judge(bytes: &[u8]) -> Result<Verdict, Box<dyn std::error::Error>> {
     if let Some(provider) = &line.provider {
         classifier = classifier.provider(provider.clone().into_owned());
     }
-    if let Some(now) = line.now {
-        classifier = classifier.at(SystemTime::from(now));
+    if let Some(now) = &line.now {
+        classifier = classifier.at(instant(now)?);
     }
     let error = match &*line.surface {
         "transport" => Some(classifier.transport(line.body.as_str().into())),
@@ -84,6 +84,15 @@ fn judge(bytes: &[u8]) -> Result<Verdict, Box<dyn std::error::Error>> {
         surface => return Err(format!("surface is `{surface}`: use http, stream or transport").into()),
     };
     Ok(Verdict::new(line.id, error.as_ref()))
+}
+
+fn instant(text: &str) -> Result<SystemTime, Box<dyn std::error::Error>> {
+    let since = text.parse::<jiff::Timestamp>()?.as_duration();
+    let at = match since.is_negative() {
+        true => SystemTime::UNIX_EPOCH.checked_sub(since.unsigned_abs()),
+        false => SystemTime::UNIX_EPOCH.checked_add(since.unsigned_abs()),
+    };
+    at.ok_or_else(|| format!("now is `{text}`: out of range").into())
 }
 
 fn answer(line: &Line<'_>) -> Result<Answer, Box<dyn std::error::Error>> {
