@@ -1,2 +1,0 @@
-//! Some hundred calls to a provider that misbehaves.
-fn main() {}

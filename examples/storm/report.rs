@@ -1,0 +1,72 @@
+//! What came of the calls, as a table for people and as JSON for scripts.
+use std::{collections::BTreeMap, time::Duration};
+
+use seawall::{Error, chat::Reply};
+
+/// One call, when it has ended.
+pub struct Done {
+    failed: Option<&'static str>,
+    waited: Duration,
+    took: Duration,
+}
+
+impl Done {
+    pub fn new(result: Result<Reply, Error>, took: Duration) -> Self {
+        match result {
+            Ok(reply) => Self { failed: None, waited: reply.trail().waited(), took },
+            Err(error) => Self { failed: Some(error.kind().as_str()), waited: error.trail().waited(), took },
+        }
+    }
+}
+
+pub struct Report {
+    calls: usize,
+    failures: BTreeMap<&'static str, usize>,
+    sends: u64,
+    waited: Duration,
+    /// Of the answered calls, sorted.
+    took: Vec<Duration>,
+}
+
+impl Report {
+    pub fn new(done: Vec<Done>, sends: u64) -> Self {
+        let mut failures = BTreeMap::new();
+        for kind in done.iter().filter_map(|call| call.failed) {
+            *failures.entry(kind).or_default() += 1;
+        }
+        let mut took: Vec<_> = done.iter().filter(|call| call.failed.is_none()).map(|call| call.took).collect();
+        took.sort_unstable();
+        Self { calls: done.len(), failures, sends, waited: done.iter().map(|call| call.waited).sum(), took }
+    }
+
+    pub fn json(&self) -> String {
+        let Self { calls, sends, took, .. } = self;
+        let (answered, failed) = (took.len(), calls - took.len());
+        let (p50, p99) = (self.percentile(50), self.percentile(99));
+        format!(
+            r#"{{"calls":{calls},"answered":{answered},"failed":{failed},"sends":{sends},"p50_ms":{p50},"p99_ms":{p99}}}"#
+        )
+    }
+
+    /// In milliseconds, by nearest rank; zero where nothing was answered.
+    fn percentile(&self, percent: usize) -> u128 {
+        let rank = (self.took.len() * percent).div_ceil(100).max(1);
+        self.took.get(rank - 1).map_or(0, Duration::as_millis)
+    }
+}
+
+pub fn print(bare: &Report, seawall: &Report) {
+    let row = |name: &str, of: &dyn Fn(&Report) -> String| println!("{name:<28}{:>12}{:>12}", of(bare), of(seawall));
+    println!("\n{:<28}{:>12}{:>12}", "", "bare", "seawall");
+    row("calls", &|report| report.calls.to_string());
+    row("answered", &|report| report.took.len().to_string());
+    row("failed", &|report| (report.calls - report.took.len()).to_string());
+    let kinds: std::collections::BTreeSet<_> = bare.failures.keys().chain(seawall.failures.keys()).collect();
+    for kind in kinds {
+        row(&format!("  {kind}"), &|report| report.failures.get(kind).copied().unwrap_or(0).to_string());
+    }
+    row("requests sent", &|report| report.sends.to_string());
+    row("waited between attempts", &|report| format!("{:.1?}", report.waited));
+    row("answered within, p50", &|report| format!("{} ms", report.percentile(50)));
+    row("answered within, p99", &|report| format!("{} ms", report.percentile(99)));
+}

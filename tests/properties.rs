@@ -1,0 +1,150 @@
+//! Promises that hold whatever a provider does: 100,000 calls against seeded faults, in virtual time.
+//!
+//! A tap between client and provider keeps its own account of every send, and each promise is checked against that.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods, unreachable_pub)]
+
+mod property {
+    pub mod account;
+    pub mod tap;
+}
+
+use std::{
+    collections::BTreeMap,
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
+
+use property::{
+    account::{Account, End},
+    tap::{Send, Tap},
+};
+use seawall::{
+    Context, Error, Rng, Stack,
+    chat::{self, Chat},
+    provider::{Client, OpenAi},
+    retry::{Budget, RetryLayer},
+    sim::{Answer, FaultKind, InProcess, Phase, Script},
+};
+use tokio::time::Instant;
+use tower::{Layer, ServiceExt};
+
+const RUNS: u64 = 10;
+const CALLS: u64 = 10_000;
+
+type Hits = BTreeMap<(FaultKind, Phase), u64>;
+
+#[test]
+fn promises_hold_under_a_hundred_thousand_calls_with_random_faults() {
+    let mut hits = Hits::new();
+    let (mut sends, mut drops, mut answered) = (0, 0, 0);
+    let runs: Vec<_> = (0..RUNS).map(|seed| std::thread::spawn(move || run(seed))).collect();
+    for run in runs {
+        let (account, seen) = run.join().unwrap();
+        sends += account.sends();
+        drops += account.count(|end| matches!(end, End::Dropped));
+        answered += account.count(|end| matches!(end, End::Answered { .. }));
+        for (fault, count) in seen {
+            *hits.entry(fault).or_default() += count;
+        }
+    }
+    println!("{} calls, {answered} answered, {drops} dropped, {sends} sends", RUNS * CALLS);
+    for ((kind, phase), count) in &hits {
+        println!("  {kind:?} at {phase:?}: {count}");
+        assert!(*count >= 100, "{kind:?} at {phase:?} was met {count} times");
+    }
+    let met = |kind| Phase::ALL.iter().all(|phase| hits.contains_key(&(kind, *phase)));
+    for kind in [FaultKind::Delay, FaultKind::Silence, FaultKind::Cut, FaultKind::Reset] {
+        assert!(met(kind), "{kind:?} at each phase");
+    }
+    assert!(drops > 5_000 && answered > 50_000, "all paths are taken");
+}
+
+fn run(seed: u64) -> (Account, Hits) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(run_of(seed))
+}
+
+/// One provider, one budget, calls that come and go. Every second run nests retries, under a budget that never binds.
+async fn run_of(seed: u64) -> (Account, Hits) {
+    let nested = seed % 2 == 1;
+    let script = Script::chaos(seed).answer(Answer::default().delay(Duration::ZERO..Duration::from_secs(4)));
+    let provider = InProcess::new(script).unwrap();
+    let tap = Tap::new(provider.clone());
+    let budget = if nested { Budget::new(10.0).unwrap() } else { Budget::default() };
+    let rng = Rng::seeded(seed);
+    let calls = (0..CALLS).map(|number| {
+        let (tap, budget, rng) = (tap.clone(), budget.clone(), Rng::seeded(rng.bits()));
+        tokio::spawn(async move {
+            // Twenty a second, so that a run takes some minutes and the budget sees many windows.
+            tokio::time::sleep(Duration::from_millis(50 * number)).await;
+            call(number, nested, tap, &budget, &rng).await
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    let mut account = Account::default();
+    for call in calls {
+        account.add(call.await.unwrap());
+    }
+    assert_eq!(provider.in_flight(), 0, "nothing is left behind");
+    account.settle(tap.sends());
+    if !nested {
+        account.assert_extra_load_within(0.1, 10, 1);
+    }
+    (account, provider.hits())
+}
+
+/// What a call may do is drawn anew for each.
+async fn call(number: u64, nested: bool, tap: Tap, budget: &Budget, rng: &Rng) -> property::account::Call {
+    let name = number.to_string();
+    let pick = |most: u64| rng.bits() % most;
+    let (retries, cap) = (pick(4) as u32, 1 + pick(8) as u32);
+    let deadline = (pick(2) == 0).then(|| Instant::now() + Duration::from_millis(1 + pick(60_000)));
+    let mut context = Context::default().with_sends_left(cap);
+    context.deadline = deadline;
+
+    let client: Client<OpenAi, Tap> = OpenAi::new("key").base_url("http://provider/v1").over(tap);
+    let stack = Stack::chat(client).sends(9).max_retries(retries).seed(rng.bits());
+    let stack = if retries == 0 { stack } else { stack.budget(budget) }.build().unwrap();
+    let retry = RetryLayer::new().max_retries(if nested { 2 } else { 0 }).shape(Chat).seed(rng.bits());
+    let request = chat::Request::new(name).user("hello").with_context(context);
+    let future = retry.layer(stack).oneshot(request);
+
+    // One in five is dropped: after some polls, at any of its awaits, or after some time.
+    let end = match pick(10) {
+        0 => dropped_after_polls(future, 1 + pick(4)).await,
+        1 => tokio::time::timeout(Duration::from_millis(pick(5_000)), future).await.ok(),
+        _ => Some(future.await),
+    };
+    property::account::Call { number, cap, deadline, ended: Instant::now(), end: End::of(end) }
+}
+
+async fn dropped_after_polls<T>(future: impl Future<Output = T>, mut polls: u64) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        if polls == 0 {
+            return Poll::Ready(None);
+        }
+        polls -= 1;
+        future.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+impl End {
+    fn of(result: Option<Result<chat::Reply, Error>>) -> Self {
+        match result {
+            None => Self::Dropped,
+            Some(Ok(reply)) => Self::Answered { failed: reply.trail().sends() },
+            Some(Err(error)) => Self::Failed { sends: error.sends(), text: error.to_string() },
+        }
+    }
+}
+
+impl Send {
+    /// What a plain reader of the status would say, with no help of the crate's.
+    fn may_be_repeated(&self) -> bool {
+        !matches!(self.status, Some(400..=404))
+    }
+}
