@@ -48,7 +48,11 @@ fn rows() -> Vec<Row> {
             folder: "classify",
             layer: "ClassifyLayer",
             attempts: 1,
-            wrap: |inner| Boxed::new(ClassifyLayer::http().layer(inner.map_response(as_http)).map_response(from_http)),
+            wrap: |inner| {
+                Boxed::new(
+                    ClassifyLayer::http().layer(inner.map_response(as_http)).map_response(|answer| from_http(&answer)),
+                )
+            },
         },
         Row {
             folder: "retry",
@@ -300,7 +304,7 @@ fn as_http(n: u32) -> Response<Full<Bytes>> {
     response
 }
 
-fn from_http<B>(response: Response<B>) -> u32 {
+fn from_http<B>(response: &Response<B>) -> u32 {
     *response.extensions().get().expect("an answer keeps its extensions")
 }
 
