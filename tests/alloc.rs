@@ -1,10 +1,15 @@
-//! What a layer allocates, in a binary of its own: the counter is process-wide.
+//! What a layer allocates, in a binary of its own, with one thread: the counter is process-wide.
 //!
 //! No runtime is running, so a success that armed a timer would panic.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::Full;
 use seawall::{
-    Error, Kind,
+    Bare, Call, Context, Error, Http, InCall, Kind,
+    classify::ClassifyLayer,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -24,22 +29,90 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const CALLS: usize = 1000;
 
-#[test]
-fn a_success_allocates_nothing_and_a_refusal_its_one_error() {
-    let model = Model(None);
-    let retry = RetryLayer::new();
-    let timeout = DeadlineLayer::new(Duration::from_secs(60)).unwrap();
-    let attempt = AttemptTimeoutLayer::new();
+/// A success allocates nothing, and a refusal its one error. A new layer adds its row, and itself to the stacks.
+fn main() {
+    whole_replies();
+    refusals();
+    http_bodies();
+}
 
-    per_call("no layer", 0, model.clone(), succeeds);
-    per_call("retry", 0, ServiceBuilder::new().layer(retry.clone()).service(model.clone()), succeeds);
-    per_call("timeout: deadline", 0, ServiceBuilder::new().layer(timeout.clone()).service(model.clone()), succeeds);
-    per_call("timeout: attempt", 0, ServiceBuilder::new().layer(attempt.clone()).service(model.clone()), succeeds);
-    let all = ServiceBuilder::new().layer(timeout).layer(retry).layer(attempt);
-    per_call("all layers", 0, all.service(model), succeeds);
+fn whole_replies() {
+    let build = ServiceBuilder::new;
+    let (deadline, attempt) = (DeadlineLayer::new(Duration::from_secs(60)).unwrap(), AttemptTimeoutLayer::new());
+    let (retry, classify) = (RetryLayer::new(), ClassifyLayer::with(|error: Error| error));
 
-    per_call("no layer, refused", 1, Model(Some(Kind::Credit)), fails);
-    per_call("all layers, refused", 1, all.service(Model(Some(Kind::Credit))), fails);
+    let row = |name, allocations| Row { name, allocations };
+    row("no layer", 0).holds(Model(None), || 1, succeeds);
+    row("classify", 0).holds(build().layer(classify.clone()).service(Model(None)), || 1, succeeds);
+    row("retry", 0).holds(build().layer(retry.clone()).service(Model(None)), || 1, succeeds);
+    row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
+    row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
+
+    let all = build().layer(deadline).layer(retry).layer(attempt).layer(classify);
+    row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
+    let refused = Model(Some(Kind::Credit));
+    row("all layers, refused below", 1).holds(all.service(refused), || 1, |result| fails(result, Kind::Credit));
+}
+
+fn refusals() {
+    let build = ServiceBuilder::new;
+    let over = Context::default().with_timeout(Duration::ZERO);
+    let late = move || Call { context: over, request: 1 };
+    let spent = || Call { context: Context::default().with_sends_left(0), request: 1 };
+    let deadline = DeadlineLayer::new(Duration::from_secs(60)).unwrap().shape(InCall(Bare));
+    let attempt = AttemptTimeoutLayer::new().shape(InCall(Bare));
+    let retry = RetryLayer::new().shape(InCall(Bare));
+
+    let row = |name| Row { name, allocations: 1 };
+    let is_late = |result| fails(result, Kind::Deadline);
+    row("timeout: deadline, passed").holds(build().layer(deadline).service(Model(None)), late, is_late);
+    row("timeout: attempt, too late").holds(build().layer(attempt).service(Model(None)), late, is_late);
+    let retrying = build().layer(retry).service(Model(None));
+    row("retry, no sends left").holds(retrying, spent, |result| fails(result, Kind::SendsExhausted));
+}
+
+/// Guards ride in the body, which is read to its end. The deadline is left out: it writes into the extensions.
+fn http_bodies() {
+    let stack = ServiceBuilder::new()
+        .layer(RetryLayer::new().shape(Http))
+        .layer(AttemptTimeoutLayer::new().shape(Http))
+        .layer(ClassifyLayer::http())
+        .service(Model(None));
+    let row = Row { name: "all layers, http", allocations: 0 };
+    row.holds(
+        stack,
+        || Request::new(()),
+        |result| {
+            let mut body = pin!(result.unwrap().into_body());
+            let cx = &mut Cx::from_waker(Waker::noop());
+            while let Poll::Ready(Some(frame)) = body.as_mut().poll_frame(cx) {
+                assert_eq!(frame.unwrap().into_data().unwrap(), "x");
+            }
+            assert!(body.is_end_stream());
+        },
+    );
+}
+
+struct Row {
+    name: &'static str,
+    allocations: usize,
+}
+
+impl Row {
+    fn holds<S, Req>(self, mut service: S, request: impl Fn() -> Req, check: impl Fn(Result<S::Response, Error>))
+    where
+        S: Service<Req, Error = Error>,
+    {
+        let work = |service: &mut S| check(black_box(ask(service, black_box(request()))));
+        work(&mut service);
+        let region = Region::new(ALLOCATOR);
+        (0..CALLS).for_each(|_| work(&mut service));
+        let change = region.change();
+        assert_eq!(change.allocations, self.allocations * CALLS, "{}: allocations", self.name);
+        assert_eq!(change.deallocations, self.allocations * CALLS, "{}: deallocations", self.name);
+        assert_eq!(change.reallocations, 0, "{}: reallocations", self.name);
+        println!("{}: {} a call", self.name, self.allocations);
+    }
 }
 
 /// A name of its own, as the counted stack is deep.
@@ -63,32 +136,46 @@ impl Service<u64> for Model {
     }
 }
 
+impl Service<Call<u64>> for Model {
+    type Response = u64;
+    type Error = Error;
+    type Future = Ready<Result<u64, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        Service::<u64>::poll_ready(self, cx)
+    }
+
+    fn call(&mut self, call: Call<u64>) -> Self::Future {
+        Service::<u64>::call(self, call.request)
+    }
+}
+
+impl Service<Request<()>> for Model {
+    type Response = Response<Full<Bytes>>;
+    type Error = Error;
+    type Future = Ready<Result<Self::Response, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        Service::<u64>::poll_ready(self, cx)
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        ready(Ok(Response::new(Full::new(Bytes::from_static(b"x")))))
+    }
+}
+
 fn succeeds(result: Result<u64, Error>) {
     assert_eq!(result.unwrap(), 2);
 }
 
-fn fails(result: Result<u64, Error>) {
-    assert_eq!(result.unwrap_err().kind(), Kind::Credit);
+fn fails(result: Result<u64, Error>, kind: Kind) {
+    assert_eq!(result.unwrap_err().kind(), kind);
 }
 
-fn per_call<S>(name: &str, expected: usize, mut service: S, check: fn(Result<u64, Error>))
-where
-    S: Service<u64, Response = u64, Error = Error>,
-{
-    let mut work = || check(black_box(ask(&mut service, black_box(1))));
-    work();
-    let region = Region::new(ALLOCATOR);
-    (0..CALLS).for_each(|_| work());
-    let change = region.change();
-    assert_eq!(change.allocations, expected * CALLS, "{name}: allocations");
-    assert_eq!(change.deallocations, expected * CALLS, "{name}: deallocations");
-    assert_eq!(change.reallocations, 0, "{name}: reallocations");
-}
-
-fn ask<S: Service<u64>>(service: &mut S, n: u64) -> Result<S::Response, S::Error> {
+fn ask<S: Service<Req>, Req>(service: &mut S, request: Req) -> Result<S::Response, S::Error> {
     let cx = &mut Cx::from_waker(Waker::noop());
     assert!(service.poll_ready(cx).is_ready());
-    match pin!(service.call(n)).poll(cx) {
+    match pin!(service.call(request)).poll(cx) {
         Poll::Ready(result) => result,
         Poll::Pending => panic!("the model answers at once"),
     }

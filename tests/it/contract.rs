@@ -3,8 +3,12 @@ use crate::{
     fake::{Answer::*, Fake, failing, fake},
     guarded, seconds,
 };
+use bytes::Bytes;
+use http::Response;
+use http_body_util::Full;
 use seawall::{
     Error, Kind,
+    classify::ClassifyLayer,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -34,6 +38,22 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     vec![
+        Row {
+            folder: "classify",
+            layer: "ClassifyLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(ClassifyLayer::boxed().layer(inner.map_err(BoxError::from))),
+        },
+        Row {
+            folder: "classify",
+            layer: "ClassifyLayer",
+            attempts: 1,
+            wrap: |inner| {
+                Boxed::new(
+                    ClassifyLayer::http().layer(inner.map_response(as_http)).map_response(|answer| from_http(&answer)),
+                )
+            },
+        },
         Row {
             folder: "retry",
             layer: "RetryLayer",
@@ -230,9 +250,9 @@ async fn calls_take_turns_at_one_permit_inside_or_outside() {
 async fn calls_pass_a_buffer_inside_or_outside() {
     for row in rows() {
         let probe = probe(fails_until_the_last(row.attempts));
-        let inside = row.around(Buffer::new(probe.clone(), 1).map_err(unboxed));
+        let inside = row.around(ClassifyLayer::boxed().layer(Buffer::new(probe.clone(), 1)));
         three_calls(&row, &probe, inside).await;
-        let outside = Boxed::new(Buffer::new(row.around(probe.clone()), 1).map_err(unboxed));
+        let outside = Boxed::new(ClassifyLayer::boxed().layer(Buffer::new(row.around(probe.clone()), 1)));
         three_calls(&row, &probe, outside).await;
     }
 }
@@ -278,8 +298,14 @@ async fn settle() {
     }
 }
 
-fn unboxed(error: BoxError) -> Error {
-    *error.downcast::<Error>().expect("the buffer hands on what it got")
+fn as_http(n: u32) -> Response<Full<Bytes>> {
+    let mut response = Response::default();
+    response.extensions_mut().insert(n);
+    response
+}
+
+fn from_http<B>(response: &Response<B>) -> u32 {
+    *response.extensions().get().expect("an answer keeps its extensions")
 }
 
 impl Row {

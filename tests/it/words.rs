@@ -8,6 +8,8 @@ use http_body_util::{BodyExt, Empty};
 use seawall::{
     Bare, Call, Context, Ending, Error, Event, Gate, Guard, Held, Http, InCall, Invalid, Kind, Note, Outcome, Replay,
     Rng, Secret, Seen, Shape, Show, Sink, Trail, Usage,
+    classify::{Answers, Classify, ClassifyLayer},
+    retry::{Retry, RetryLayer},
     timeout::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer, Deadline, DeadlineFuture, DeadlineLayer, Idle},
 };
 use std::{
@@ -414,6 +416,7 @@ fn an_error_is_one_pointer_wide_and_goes_everywhere() {
     shared::<(Context, Call<()>, Gate, Trail, Sink, Secret)>();
     shared::<(Bare, Http, InCall<Http>, Rng, Usage, Invalid)>();
     shared::<(AttemptTimeoutLayer, AttemptTimeoutLayer<Http>, AttemptTimeout<(), InCall<Http>>)>();
+    shared::<(ClassifyLayer<Answers>, Classify<(), Answers>, RetryLayer<Http>, Retry<()>)>();
     shared::<(DeadlineLayer, DeadlineLayer<Http>, Deadline<()>)>();
     assert_eq!(size_of::<Error>(), size_of::<usize>());
     assert_eq!(size_of::<Option<Error>>(), size_of::<usize>());
@@ -427,7 +430,7 @@ fn layers_ask_for_neither_send_nor_static() {
     let name = String::from("model");
     let (name, layer) = (&*name, DeadlineLayer::new(seconds(1)).unwrap());
     let model = tower::service_fn(move |n: Rc<u32>| std::future::ready(Ok::<_, Error>(Rc::new((name, n)))));
-    let mut service = layer.layer(AttemptTimeoutLayer::new().layer(model));
+    let mut service = layer.layer(RetryLayer::new().layer(AttemptTimeoutLayer::new().layer(model)));
     let cx = &mut Cx::from_waker(Waker::noop());
     assert!(Service::<Rc<u32>>::poll_ready(&mut service, cx).is_ready());
     assert!(matches!(pin!(service.call(Rc::new(7))).poll(cx), Poll::Ready(Ok(answer)) if *answer.1 == 7));
