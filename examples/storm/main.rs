@@ -2,6 +2,8 @@
 //!
 //! Both run side by side, over real HTTP on loopback, each against a provider of its own that follows the same script.
 //! No network, no key. `-- --json` prints one object instead; `--seed N` and `--calls N` change the day.
+#![allow(clippy::disallowed_methods)] // a program of its own, which measures real time
+
 mod report;
 
 use std::{
@@ -52,8 +54,8 @@ async fn main() -> Result<(), Box<dyn StdError>> {
     let [bar_of_bare, bar_of_stack] = ["bare", "seawall"].map(|name| bar(&progress, name, &options));
     let (bare, stack) = tokio::join!(run(bare, &options, bar_of_bare), run(stack, &options, bar_of_stack));
     let [of_bare, of_stack] = providers;
-    let bare = Report::new(bare, sends(of_bare).await);
-    let seawall = Report::new(stack, sends(of_stack).await);
+    let bare = Report::new(&bare, sends(of_bare).await);
+    let seawall = Report::new(&stack, sends(of_stack).await);
 
     match options.json {
         true => println!(r#"{{"bare":{},"seawall":{}}}"#, bare.json(), seawall.json()),

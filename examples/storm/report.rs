@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, time::Duration};
 use seawall::{Error, chat::Reply};
 
 /// One call, when it has ended.
-pub struct Done {
+pub(crate) struct Done {
     failed: Option<&'static str>,
     waited: Duration,
     took: Duration,
 }
 
 impl Done {
-    pub fn new(result: Result<Reply, Error>, took: Duration) -> Self {
+    pub(crate) fn new(result: Result<Reply, Error>, took: Duration) -> Self {
         match result {
             Ok(reply) => Self { failed: None, waited: reply.trail().waited(), took },
             Err(error) => Self { failed: Some(error.kind().as_str()), waited: error.trail().waited(), took },
@@ -19,7 +19,7 @@ impl Done {
     }
 }
 
-pub struct Report {
+pub(crate) struct Report {
     calls: usize,
     failures: BTreeMap<&'static str, usize>,
     sends: u64,
@@ -29,7 +29,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(done: Vec<Done>, sends: u64) -> Self {
+    pub(crate) fn new(done: &[Done], sends: u64) -> Self {
         let mut failures = BTreeMap::new();
         for kind in done.iter().filter_map(|call| call.failed) {
             *failures.entry(kind).or_default() += 1;
@@ -39,7 +39,7 @@ impl Report {
         Self { calls: done.len(), failures, sends, waited: done.iter().map(|call| call.waited).sum(), took }
     }
 
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let Self { calls, sends, took, .. } = self;
         let (answered, failed) = (took.len(), calls - took.len());
         let (p50, p99) = (self.percentile(50), self.percentile(99));
@@ -55,7 +55,7 @@ impl Report {
     }
 }
 
-pub fn print(bare: &Report, seawall: &Report) {
+pub(crate) fn print(bare: &Report, seawall: &Report) {
     let row = |name: &str, of: &dyn Fn(&Report) -> String| println!("{name:<28}{:>12}{:>12}", of(bare), of(seawall));
     println!("\n{:<28}{:>12}{:>12}", "", "bare", "seawall");
     row("calls", &|report| report.calls.to_string());

@@ -33,7 +33,6 @@ const fn row(kind: Kind) -> (Retry, Failover, bool) {
         Kind::RateLimited => (Yes, OnRateLimit, false),
         Kind::Overloaded | Kind::Server | Kind::Timeout | Kind::Transport => (Yes, ByName, true),
         Kind::Conflict => (Yes, Never, false),
-        Kind::Auth | Kind::Permission => (Retry::Never, Never, false),
         Kind::QuotaExhausted => (Retry::Never, ByName, false),
         Kind::ContextLength => (No, ByName, false),
         Kind::NotFound
@@ -44,7 +43,9 @@ const fn row(kind: Kind) -> (Retry, Failover, bool) {
         | Kind::Cancelled
         | Kind::Unknown => (No, Never, false),
         Kind::CircuitOpen | Kind::CoolingDown | Kind::LocalLimit => (IfWaitIsNamed, Always, false),
-        Kind::Deadline | Kind::SendsExhausted | Kind::Credit => (Retry::Never, Never, false),
+        Kind::Auth | Kind::Permission | Kind::Deadline | Kind::SendsExhausted | Kind::Credit => {
+            (Retry::Never, Never, false)
+        }
     }
 }
 

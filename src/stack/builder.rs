@@ -127,7 +127,7 @@ impl<S, H: Clone> Builder<S, H> {
 
 impl Settings {
     fn check(&self) -> Result<(), Invalid> {
-        let sends = self.sends.unwrap_or(Context::default().sends_left);
+        let sends = self.sends.unwrap_or_else(|| Context::default().sends_left);
         if sends == 0 {
             return Err(Invalid::new("sends", "with no sends no call could be made; set at least 1"));
         }
@@ -182,7 +182,7 @@ impl Settings {
             layer = layer.max_retries(retries);
         }
         if let Some(backoff) = &self.backoff {
-            layer = layer.schedule(backoff.clone());
+            layer = layer.schedule(*backoff);
         }
         if let Some(budget) = &self.budget {
             layer = layer.budget(budget);

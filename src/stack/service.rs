@@ -20,7 +20,6 @@ pub struct Stack<R, H = Bare> {
 
 impl Stack<()> {
     /// Over a service of any request and any response, whose error is [`seawall::Error`](crate::Error).
-    #[must_use]
     pub fn bare<S>(service: S) -> Builder<S, Bare> {
         Builder::new(service, Bare)
     }
@@ -28,13 +27,11 @@ impl Stack<()> {
     /// Over a service of `http::Request`. What a layer keeps rides in the body of the response.
     ///
     /// Put [`ClassifyLayer::http`](crate::classify::ClassifyLayer::http) around a service with an error of its own.
-    #[must_use]
     pub fn http<S>(service: S) -> Builder<S, Http> {
         Builder::new(service, Http)
     }
 
     /// Over a chat client, such as those of [`provider`](crate::provider). What a layer keeps rides in the reply.
-    #[must_use]
     pub fn chat<S>(service: S) -> Builder<S, Chat>
     where
         S: Service<chat::Request, Response = chat::Reply, Error = Error> + Clone,
