@@ -8,7 +8,7 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use seawall::{
-    Bare, Call, Context, Error, Http, InCall, Kind,
+    Bare, Call, Context, Error, Http, InCall, Kind, Stack,
     classify::ClassifyLayer,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
@@ -50,6 +50,7 @@ fn whole_replies() {
 
     let all = build().layer(deadline).layer(retry).layer(attempt).layer(classify);
     row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
+    row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
     let refused = Model(Some(Kind::Credit));
     row("all layers, refused below", 1).holds(all.service(refused), || 1, |result| fails(result, Kind::Credit));
 }

@@ -28,7 +28,6 @@ impl DeadlineLayer {
     }
 
     /// Sets no limit of its own, and holds calls to the deadline that their request brings.
-    #[must_use]
     pub fn inherited() -> Self {
         Self { total: None, sink: None, shape: Bare }
     }
