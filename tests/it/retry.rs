@@ -224,14 +224,14 @@ async fn events_tell_each_wait_and_why_the_call_was_given_up() {
     guarded(async {
         let (sink, told) = told();
         let model = fake(|n, _: u32| match n {
-            0 => Now::<u32>(Err(Error::refusal(Kind::LocalLimit).with_retry_after(seconds(1)))),
+            1 => Now::<u32>(Err(Error::refusal(Kind::LocalLimit).with_retry_after(seconds(1)))),
             _ => failing(Kind::Server),
         });
-        let layer = RetryLayer::new().schedule(every_second).max_retries(1).sink(sink);
+        let layer = RetryLayer::new().schedule(every_second).max_retries(2).sink(sink);
         ask(&layer.layer(model), 1).await.unwrap_err();
         let told = told.lock().unwrap();
-        assert!(told[0].starts_with("local_limit 0 1."), "{}", told[0]);
-        assert_eq!(told[1..], ["server 1 1s", "gave up after 2 sends: all attempts are spent"]);
+        assert!(told[0] == "server 1 1s" && told[1].starts_with("local_limit 0 1."), "{told:?}");
+        assert_eq!(told[2..], ["server 2 1s", "gave up after 3 sends: all attempts are spent"]);
     })
     .await;
 }

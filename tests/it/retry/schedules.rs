@@ -95,6 +95,31 @@ async fn the_backoff_crate_plugs_in_and_its_stop_ends_the_call() {
     .await;
 }
 
+/// Waits for nothing until it is reset, and then ever longer.
+struct FromReset(u32);
+
+impl backoff::backoff::Backoff for FromReset {
+    fn reset(&mut self) {
+        self.0 = 1;
+    }
+
+    fn next_backoff(&mut self) -> Option<Duration> {
+        self.0 *= 2;
+        Some(seconds(self.0.into()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_resets_a_backoff_of_its_own() {
+    guarded(async {
+        let layer = RetryLayer::new().schedule(BackoffSchedule::new(|| FromReset(0)));
+        for _ in 0..2 {
+            assert_eq!(gaps(&layer).await, [2, 4].map(seconds));
+        }
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_delay_over_the_cap_ends_the_call_and_is_not_shortened() {
     guarded(async {
