@@ -1,68 +1,61 @@
-//! Stand-in until the classifier is merged: the agreed calls, and the least behind them.
-use crate::{Error, Kind};
-use http::{HeaderMap, StatusCode};
-use std::{borrow::Cow, error::Error as StdError};
+//! Judges provider answers once, at the bottom, into one [`Error`](crate::Error).
+//!
+//! # Example
+//! ```
+//! use seawall::{Kind, classify::Classifier};
+//! use std::time::Duration;
+//!
+//! let mut headers = http::HeaderMap::new();
+//! headers.insert("retry-after", "20".parse()?);
+//! let body = br#"{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}"#;
+//! let error = Classifier::new().provider("openai").answer(http::StatusCode::TOO_MANY_REQUESTS, &headers, body);
+//! assert_eq!((error.kind(), error.retry_after()), (Kind::RateLimited, Some(Duration::from_secs(20))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! As a layer: [`ClassifyLayer::http`] around a client of `http` requests, [`ClassifyLayer::reqwest`] around reqwest,
+//! [`ClassifyLayer::with`] around a service with an error of its own, [`ClassifyLayer::boxed`] around tower's layers.
+//!
+//! # Where it goes
+//! Innermost: right on the client. Everything above asks the error its questions and looks at no status.
+//!
+//! # What it reserves
+//! Nothing; `poll_ready` is passed on, its error judged.
+//!
+//! # On drop
+//! The call below is dropped with it, and so is an error body that was being read.
+//!
+//! # How an answer is judged
+//! Codes, words and numbers are gathered from the body, wherever providers put them. Then the first row of the tables in
+//! `rules/` that holds names the kind: codes before words, an empty account before a rate limit; where no row holds, the
+//! status decides. Words are looked at only under the statuses where providers use them, and quoted sentences are left
+//! out, since they may be the prompt. A newly met answer is one phrase or code in a row there, and one line with its
+//! expected verdict in `tests/fixtures/errors/`.
+mod body;
+mod classified_body;
+mod classifier;
+mod decide;
+mod envelope;
+mod facts;
+mod future;
+mod judge;
+mod layer;
+mod reading;
+mod recorded;
+mod rules;
+mod scope;
+mod service;
+mod text;
+mod transport;
+mod wait;
 
-/// How much of an error's body is read.
-pub const BODY_LIMIT: usize = 64 * 1024;
-
-/// Turns answers into errors.
-#[derive(Clone, Debug, Default)]
-pub struct Classifier {
-    provider: Option<Cow<'static, str>>,
-}
-
-impl Classifier {
-    /// A classifier without a name.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Names the provider.
-    #[must_use]
-    pub fn provider(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.provider = Some(name.into());
-        self
-    }
-
-    /// Judges an answer that is no success.
-    #[must_use]
-    pub fn answer(&self, status: StatusCode, _: &HeaderMap, body: &[u8]) -> Error {
-        let kind = match status.as_u16() {
-            401 => Kind::Auth,
-            429 => Kind::RateLimited,
-            400 => Kind::InvalidRequest,
-            500..=599 => Kind::Server,
-            _ => Kind::Unknown,
-        };
-        self.name(Error::provider(kind).with_status(status.as_u16()).with_message(String::from_utf8_lossy(body)))
-    }
-
-    /// Judges a 2xx.
-    #[must_use]
-    pub fn success(&self, _: &HeaderMap, body: &[u8]) -> Option<Error> {
-        match serde_json::from_slice::<serde_json::Value>(body) {
-            Err(error) if error.is_eof() => Some(self.name(Error::provider(Kind::Transport))),
-            Err(_) => Some(self.name(Error::provider(Kind::Unknown))),
-            Ok(value) if !value["error"].is_null() => Some(self.name(Error::provider(Kind::Server))),
-            Ok(_) => None,
-        }
-    }
-
-    /// Judges a failure of the transport.
-    #[must_use]
-    pub fn transport(&self, error: Box<dyn StdError + Send + Sync>) -> Error {
-        match error.downcast::<Error>() {
-            Ok(error) => *error,
-            Err(error) => self.name(Error::provider(Kind::Transport).with_source(error)),
-        }
-    }
-
-    fn name(&self, error: Error) -> Error {
-        match &self.provider {
-            Some(name) => error.with_provider(name.clone()),
-            None => error,
-        }
-    }
-}
+pub use classified_body::ClassifiedBody;
+pub use classifier::{BODY_LIMIT, Classifier};
+pub use future::ResponseFuture;
+#[cfg(feature = "reqwest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+pub use judge::Reqwest;
+pub use judge::{Answers, Boxed, Closure, Judge, Judged};
+pub use layer::ClassifyLayer;
+pub use reading::Reading;
+pub use service::Classify;

@@ -1,0 +1,103 @@
+use super::{On, Rule};
+use crate::Kind::{InvalidRequest, UnsupportedParameter};
+
+/// Codes of validation. They come first, because their texts quote the request.
+pub(super) const CODES: &[Rule] = &[
+    Rule::codes(
+        UnsupportedParameter,
+        On::Any,
+        &[
+            "unsupported_parameter",
+            "unsupported_value",
+            "unknown_parameter",
+            "extra_forbidden",
+            "not_supported_error",
+            "unsupported_parameters",
+        ],
+    ),
+    Rule::codes(
+        InvalidRequest,
+        On::Refused,
+        &[
+            "invalid_type",
+            "invalid_value",
+            "string_above_max_length",
+            "string_below_min_length",
+            "array_above_max_length",
+            "array_below_min_length",
+            "integer_above_max_value",
+            "integer_below_min_value",
+            "number_above_max_value",
+            "decimal_*",
+            "invalid_function_parameters",
+            "invalid_json_schema",
+            "invalid_schema",
+            "empty_array",
+            "missing_required_parameter",
+            "image_dimensions_too_large",
+            "invalid_image*",
+            "image_parse_error",
+            "invalid_base64*",
+            "invalid_encrypted_content",
+            "tool_use_failed",
+            "json_validate_failed",
+            "operationnotsupported",
+            "unsupported_api_for_model",
+            "invalid_request_message_order",
+            "previous_response_not_found",
+            "invalid_tool_call*",
+        ],
+    ),
+];
+
+/// What a model cannot do, in words.
+pub(super) const WORDS: &[Rule] = &[
+    Rule::words(
+        UnsupportedParameter,
+        On::Of(&[400, 422]),
+        &[
+            "does not support",
+            "doesn't support",
+            "do not support",
+            "don't support",
+            "not supported with this model",
+            "not supported on this model",
+            "not supported for this model",
+            "not supported by this model",
+            "not supported for model",
+            "not supported by the model",
+            "not supported in this model",
+            "not supported when using",
+            "extra inputs are not permitted",
+            "cannot both be specified",
+            "unsupported parameter",
+            "unsupported value",
+            "unrecognized request argument",
+            "unknown parameter",
+            "property*is unsupported",
+            "is not enabled for",
+            "requires --enable-auto-tool-choice",
+            "thinking is not supported",
+            "is not compatible with this model",
+            "unsupported_parameter",
+            "not support tools",
+            "not support function call",
+        ],
+    ),
+    // llama.cpp and vLLM answer so where a switch was not set at start.
+    Rule::words(
+        UnsupportedParameter,
+        On::Only(&[500, 501]),
+        &[
+            "unsupported param",
+            "does not support",
+            "doesn't support",
+            "input is not supported",
+            "is not supported - hint",
+            "requires --jinja",
+            "not supported by this server",
+            "unsupported: ",
+            "unsupported response_format",
+        ],
+    ),
+];
