@@ -50,7 +50,7 @@ where
     D: Dialect,
     F: Future<Output = Result<http::Response<B>, E>>,
     E: Into<Box<dyn StdError + Send + Sync>>,
-    B: Body,
+    B: Body + Send + 'static,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     fn poll_reply(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<chat::Reply, Error>> {
@@ -88,7 +88,7 @@ where
     D: Dialect,
     F: Future<Output = Result<http::Response<B>, E>>,
     E: Into<Box<dyn StdError + Send + Sync>>,
-    B: Body,
+    B: Body + Send + 'static,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     type Output = Result<chat::Reply, Error>;
