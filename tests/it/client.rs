@@ -44,6 +44,7 @@ fn openai() -> OpenAi {
 struct Frames {
     frames: VecDeque<Result<Bytes, Broken>>,
     endless: bool,
+    stalls: bool,
     taken: Arc<Mutex<usize>>,
 }
 
@@ -51,6 +52,7 @@ struct Frames {
 #[derive(Clone, Debug)]
 enum Broken {
     Cut,
+    Strange,
     Ours(fn() -> Error),
 }
 
@@ -58,6 +60,7 @@ impl From<Broken> for Box<dyn std::error::Error + Send + Sync> {
     fn from(broken: Broken) -> Self {
         match broken {
             Broken::Cut => io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            Broken::Strange => "the cable was bitten through".into(),
             Broken::Ours(error) => error().into(),
         }
     }
@@ -68,6 +71,9 @@ impl Body for Frames {
     type Error = Broken;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if self.stalls && self.frames.is_empty() {
+            return Poll::Pending;
+        }
         *self.taken.lock().unwrap() += 1;
         let endless = self.endless.then(|| Ok(Bytes::from_static(&[b' '; 1024])));
         Poll::Ready(self.frames.pop_front().or(endless).map(|frame| frame.map(Frame::data)))
@@ -124,6 +130,8 @@ async fn a_body_that_breaks_off_is_never_a_success() {
         let ended = answered(200, frames([Ok(&ANSWER[..cut])])).await.unwrap_err();
         assert_eq!((ended.kind(), ended.is_retryable()), (Kind::Transport, true), "{}", &ANSWER[..cut]);
     }
+    let error = answered(200, frames([Ok("{"), Err(Broken::Strange)])).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Transport, Some(Phase::Body)), "however it is told");
     // All of it had come, but the server did not say that this was all.
     let error = answered(200, frames([Ok(ANSWER), Err(Broken::Cut)])).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Transport);
@@ -133,6 +141,17 @@ async fn a_body_that_breaks_off_is_never_a_success() {
 async fn a_refusal_whose_body_breaks_off_keeps_its_status() {
     let error = answered(429, frames([Ok(r#"{"error":{"#), Err(Broken::Cut)])).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (Kind::RateLimited, Some(429)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_whose_body_never_ends_is_judged_after_five_seconds() {
+    guarded(async {
+        let mut body = frames([Ok(r#"{"error":{"#)]);
+        body.stalls = true;
+        let (result, took) = timed(answered(429, body)).await;
+        assert_eq!((result.unwrap_err().kind(), took), (Kind::RateLimited, seconds(5)));
+    })
+    .await;
 }
 
 #[tokio::test]
