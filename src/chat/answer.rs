@@ -22,7 +22,7 @@ pub enum FinishReason {
     Stop,
     /// It reached the cap on its tokens, or the end of its context: the answer is cut.
     Length,
-    /// It asks for tools. Go by [`tool_calls`](Answer::tool_calls) instead: some servers say `stop` all the same.
+    /// It asks for tools. Go by [`tool_calls`](Message::tool_calls) instead: some servers say `stop` all the same.
     ToolCalls,
     /// A filter withheld the rest.
     ContentFilter,

@@ -18,14 +18,22 @@ const REPLY_LIMIT: usize = 32 * 1024 * 1024;
 /// to it in the request's extensions, as [`Http`] looks for it.
 ///
 /// ```
-/// use seawall::provider::OpenAi;
+/// use bytes::Bytes;
 /// use http_body_util::Full;
+/// use seawall::{chat, provider::OpenAi};
+/// use tower::ServiceExt as _;
 ///
-/// let canned = tower::service_fn(async |_: http::Request<Full<bytes::Bytes>>| {
-///     Ok::<_, std::io::Error>(http::Response::new(r#"{"choices":[{"message":{"content":"Blue."}}]}"#.to_owned()))
-/// });
-/// let client = OpenAi::new("sk-…").over(canned);
-/// # let _ = client;
+/// async fn canned(_: http::Request<Full<Bytes>>) -> std::io::Result<http::Response<String>> {
+///     Ok(http::Response::new(r#"{"choices":[{"message":{"content":"Blue."}}]}"#.to_owned()))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), seawall::Error> {
+/// let client = OpenAi::new("sk-1").over(tower::service_fn(canned));
+/// let reply = client.oneshot(chat::Request::new("gpt-4o-mini").user("What colour is the sea?")).await?;
+/// assert_eq!(reply.text(), "Blue.");
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Client<D, T> {
@@ -58,7 +66,8 @@ where
     D: Dialect,
     T: Service<http::Request<Full<Bytes>>, Response = http::Response<B>> + Clone,
     T::Error: Into<Box<dyn StdError + Send + Sync>>,
-    B: Body,
+    // A streamed reply keeps the body, wherever it is read.
+    B: Body + Send + 'static,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     type Response = chat::Reply;

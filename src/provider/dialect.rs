@@ -6,12 +6,12 @@ use std::borrow::Cow;
 /// How a provider is spoken to: what a request and an answer look like on its wire.
 ///
 /// It decides nothing about failures but how to read them; a [`Client`](super::Client) does the sending. Clones should
-/// be cheap, since each call takes one along.
+/// be cheap, since each call takes one along, and a streamed reply keeps it: hence `Send` and `'static`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no dialect that a client can speak",
     note = "`provider::OpenAi` is one, with `base_url` for the many servers that speak like OpenAI"
 )]
-pub trait Dialect: Clone {
+pub trait Dialect: Clone + Send + 'static {
     /// The provider's name, for people and for the fields of [`extra`](chat::Request::extra).
     fn name(&self) -> Cow<'static, str>;
 

@@ -2,7 +2,10 @@ use super::{
     Dialect,
     reading::{Progress, Reading},
 };
-use crate::{Error, chat};
+use crate::{
+    Error, chat,
+    time::{self, Sleep},
+};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use std::{
@@ -29,7 +32,7 @@ pin_project! {
     #[project = StateProj]
     enum State<F, B> {
         Sending { #[pin] future: F },
-        Reading { reading: Reading, #[pin] body: B },
+        Reading { reading: Reading, #[pin] body: B, #[pin] patience: Option<Sleep> },
         /// With the error of a request that could not be encoded, until that is told.
         Over { refused: Option<Error> },
     }
@@ -50,7 +53,7 @@ where
     D: Dialect,
     F: Future<Output = Result<http::Response<B>, E>>,
     E: Into<Box<dyn StdError + Send + Sync>>,
-    B: Body,
+    B: Body + Send + 'static,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     fn poll_reply(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<chat::Reply, Error>> {
@@ -61,17 +64,24 @@ where
                     Ok(response) => {
                         let (head, body) = response.into_parts();
                         let reading = Reading::new(head, body.size_hint().lower(), *this.reply_limit)?;
-                        State::Reading { reading, body }
+                        let patience = reading.patience().map(time::sleep);
+                        State::Reading { reading, body, patience }
                     }
                     Err(error) => return Poll::Ready(Err(this.dialect.classifier().transport(error.into()))),
                 },
-                StateProj::Reading { reading, body } => match ready!(body.poll_frame(cx)) {
-                    Some(Ok(frame)) => match reading.push(frame)? {
+                StateProj::Reading { reading, body, patience } => match body.poll_frame(cx) {
+                    Poll::Pending => {
+                        ready!(patience.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
+                        return Poll::Ready(reading.finish(this.dialect));
+                    }
+                    Poll::Ready(Some(Ok(frame))) => match reading.push(frame)? {
                         Progress::More => continue,
                         Progress::Enough => return Poll::Ready(reading.finish(this.dialect)),
                     },
-                    Some(Err(error)) => return Poll::Ready(Err(reading.break_off(this.dialect, error.into()))),
-                    None => return Poll::Ready(reading.finish(this.dialect)),
+                    Poll::Ready(Some(Err(error))) => {
+                        return Poll::Ready(Err(reading.break_off(this.dialect, error.into())));
+                    }
+                    Poll::Ready(None) => return Poll::Ready(reading.finish(this.dialect)),
                 },
                 StateProj::Over { refused } => match refused.take() {
                     Some(error) => return Poll::Ready(Err(error)),
@@ -88,7 +98,7 @@ where
     D: Dialect,
     F: Future<Output = Result<http::Response<B>, E>>,
     E: Into<Box<dyn StdError + Send + Sync>>,
-    B: Body,
+    B: Body + Send + 'static,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     type Output = Result<chat::Reply, Error>;

@@ -4,7 +4,9 @@ use crate::{Error, Kind, Phase, chat, classify::BODY_LIMIT};
 use bytes::Buf;
 use http::response::Parts;
 use http_body::Frame;
-use std::error::Error as StdError;
+use std::{error::Error as StdError, time::Duration};
+
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An answer whose body is still arriving.
 #[derive(Debug)]
@@ -33,6 +35,11 @@ impl Reading {
         // An announcement costs its writer nothing, so only so much is believed.
         let capacity = usize::try_from(announced).unwrap_or(usize::MAX).min(BODY_LIMIT);
         Ok(Self { head, body: Vec::with_capacity(capacity), limit })
+    }
+
+    /// How long the body may keep its caller waiting: that of an error, whose status says most of it, not for long.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        (!self.head.status.is_success()).then_some(PATIENCE)
     }
 
     /// Adds what has come.

@@ -18,7 +18,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Sends over reqwest, once and nowhere else.
 ///
-/// reqwest's own retries are off, since a layer that counts its sends must know of each; redirects are not followed,
+/// reqwest's own retries are off, since a layer that counts its sends must know of each (a pooled connection that turns
+/// out closed before anything was written is replaced: that is no second send); redirects are not followed,
 /// since the key would go along; connecting may take 10 s, and nothing else is timed here: a whole reply may take
 /// minutes, and the timeouts of the stack know better. Errors come without the URL, whose query may hold a key.
 #[derive(Clone, Debug)]

@@ -44,6 +44,7 @@ fn openai() -> OpenAi {
 struct Frames {
     frames: VecDeque<Result<Bytes, Broken>>,
     endless: bool,
+    stalls: bool,
     taken: Arc<Mutex<usize>>,
 }
 
@@ -51,6 +52,7 @@ struct Frames {
 #[derive(Clone, Debug)]
 enum Broken {
     Cut,
+    Strange,
     Ours(fn() -> Error),
 }
 
@@ -58,6 +60,7 @@ impl From<Broken> for Box<dyn std::error::Error + Send + Sync> {
     fn from(broken: Broken) -> Self {
         match broken {
             Broken::Cut => io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            Broken::Strange => "the cable was bitten through".into(),
             Broken::Ours(error) => error().into(),
         }
     }
@@ -68,6 +71,9 @@ impl Body for Frames {
     type Error = Broken;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if self.stalls && self.frames.is_empty() {
+            return Poll::Pending;
+        }
         *self.taken.lock().unwrap() += 1;
         let endless = self.endless.then(|| Ok(Bytes::from_static(&[b' '; 1024])));
         Poll::Ready(self.frames.pop_front().or(endless).map(|frame| frame.map(Frame::data)))
@@ -124,6 +130,8 @@ async fn a_body_that_breaks_off_is_never_a_success() {
         let ended = answered(200, frames([Ok(&ANSWER[..cut])])).await.unwrap_err();
         assert_eq!((ended.kind(), ended.is_retryable()), (Kind::Transport, true), "{}", &ANSWER[..cut]);
     }
+    let error = answered(200, frames([Ok("{"), Err(Broken::Strange)])).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Transport, Some(Phase::Body)), "however it is told");
     // All of it had come, but the server did not say that this was all.
     let error = answered(200, frames([Ok(ANSWER), Err(Broken::Cut)])).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Transport);
@@ -133,6 +141,17 @@ async fn a_body_that_breaks_off_is_never_a_success() {
 async fn a_refusal_whose_body_breaks_off_keeps_its_status() {
     let error = answered(429, frames([Ok(r#"{"error":{"#), Err(Broken::Cut)])).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (Kind::RateLimited, Some(429)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_whose_body_never_ends_is_judged_after_five_seconds() {
+    guarded(async {
+        let mut body = frames([Ok(r#"{"error":{"#)]);
+        body.stalls = true;
+        let (result, took) = timed(answered(429, body)).await;
+        assert_eq!((result.unwrap_err().kind(), took), (Kind::RateLimited, seconds(5)));
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -146,7 +165,8 @@ async fn a_guard_below_cannot_mark_as_delivered_what_nobody_got() {
 #[tokio::test]
 async fn a_success_that_is_none_is_an_error() {
     let envelope = r#"{"error":{"message":"The server had an error","type":"server_error","code":null}}"#;
-    for body in [envelope, "", " \n", "<html><body>Bad gateway</body></html>", "{}", "null", "[]", "OK"] {
+    let both = r#"{"choices":[{"message":{"content":""}}],"error":{"message":"Upstream failed","code":502}}"#;
+    for body in [envelope, both, "", " \n", "<html><body>Bad gateway</body></html>", "{}", "null", "[]", "OK"] {
         let error = answered(200, frames([Ok(body)])).await.unwrap_err();
         assert_eq!((error.origin(), error.sends()), (Origin::Provider, 1), "{body}");
         assert_eq!(error.provider_name(), Some("openai"), "{body}");
@@ -189,7 +209,7 @@ async fn a_request_that_cannot_be_said_sends_nothing_and_keeps_no_permit() {
         error.to_string(),
         "openai: invalid request: messages: there are none: add one with `user`, nothing sent"
     );
-    let reply = tokio::time::timeout(seconds(60), other.oneshot(question())).await.expect("the permit is stuck");
+    let reply = tokio::time::timeout(seconds(2), other.oneshot(question())).await.expect("the permit is stuck");
     assert!(reply.is_ok());
 }
 
@@ -424,7 +444,8 @@ async fn read_request(socket: &mut TcpStream) -> String {
 
 async fn over_reqwest(act: Act) -> (Result<Reply, Error>, Vec<String>) {
     let (url, seen) = listen(act).await;
-    let result = openai().base_url(url).client().unwrap().oneshot(question()).await;
+    let call = openai().base_url(url).client().unwrap().oneshot(question());
+    let result = tokio::time::timeout(seconds(10), call).await.expect("the call hangs");
     let seen = seen.lock().unwrap().clone();
     (result, seen)
 }
@@ -441,7 +462,7 @@ async fn a_question_is_answered_over_the_wire() {
         "authorization: Bearer sk-proj-4f9aAbC123\r\n",
         "content-type: application/json\r\n",
         "user-agent: seawall/",
-        "content-length: 90\r\n",
+        "content-length: 88\r\n",
         r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"What colour is the sea?"}]}"#,
     ] {
         assert!(request.contains(part), "{part} in {request}");

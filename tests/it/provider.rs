@@ -253,10 +253,10 @@ fn an_empty_list_of_calls_is_none() {
 fn what_others_write_a_little_differently_is_read_too() {
     let pieces = json!([{ "type": "text", "text": "Blue" }, { "type": "reference" }, { "type": "text", "text": "." }]);
     assert_eq!(answered(&json!({ "content": pieces })).text(), "Blue.");
-    let object = json!({ "content": "", "tool_calls": [{ "function": { "name": "f", "arguments": { "a": 1.10 } } }] });
-    let reply = answered(&object);
+    let object = r#"{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"a": 1.10}}}]}"#;
+    let reply = decoded(&format!(r#"{{"choices":[{{"message":{object}}}]}}"#)).unwrap();
     let call = reply.tool_calls().next().unwrap();
-    assert_eq!((call.id(), call.arguments()), ("", r#"{"a":1.1}"#));
+    assert_eq!((call.id(), call.arguments()), ("", r#"{"a": 1.10}"#));
     let no = answered(&json!({ "content": null, "refusal": "I will not." }));
     assert_eq!((no.text().as_ref(), no.message().refusal()), ("", Some("I will not.")));
     let spent = |usage: Value| {
@@ -360,4 +360,34 @@ fn what_may_be_logged_holds_no_prompt_and_no_tenant_is_sent() {
     assert!(!String::from_utf8_lossy(&body).contains("acme"));
     assert_eq!(request.tenant_name(), Some("acme"));
     assert!(!format!("{:?}", Secret::new(KEY)).contains(KEY));
+}
+
+/// Prints what the environment gives; run by the test below, since a process may not change its own.
+#[test]
+fn from_env_in_a_child() {
+    if std::env::var_os("SEAWALL_CHILD").is_none() {
+        return;
+    }
+    match OpenAi::from_env() {
+        Ok(dialect) => {
+            let request = dialect.encode(&question()).unwrap();
+            println!("{} {}", request.uri(), request.headers()["authorization"].to_str().unwrap());
+        }
+        Err(invalid) => println!("{}: {invalid}", invalid.setting()),
+    }
+}
+
+#[test]
+fn the_environment_gives_key_and_url() {
+    let child = |variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "provider::from_env_in_a_child", "--nocapture"]).env("SEAWALL_CHILD", "1");
+        command.env_remove("OPENAI_API_KEY").env_remove("OPENAI_BASE_URL").envs(variables.iter().copied());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let key = ("OPENAI_API_KEY", "sk-1\n");
+    assert!(child(&[key]).contains("https://api.openai.com/v1/chat/completions Bearer sk-1\n"));
+    let local = child(&[key, ("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")]);
+    assert!(local.contains("http://127.0.0.1:9/v1/chat/completions Bearer sk-1\n"), "{local}");
+    assert!(child(&[]).contains("OPENAI_API_KEY: OPENAI_API_KEY: is not set: export a key"));
 }
