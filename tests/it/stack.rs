@@ -96,6 +96,24 @@ async fn waiting_for_a_foreign_limit_counts_against_the_deadline() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_is_never_made_ready_ends_at_the_deadline_and_tells_the_attempts_before() {
+    guarded(async {
+        // The first call fails while a second one takes the only permit, and keeps it.
+        let script = |n, _| if n == 0 { After(seconds(1), Err(Error::provider(Kind::Server))) } else { Never::<u64> };
+        let model = fake(script);
+        let stack = Stack::bare(ConcurrencyLimit::new(model.clone(), 1)).deadline(seconds(30)).seed(1).build().unwrap();
+        let first = tokio::spawn(ask_one(stack.clone()));
+        tokio::task::yield_now().await;
+        let _second = tokio::spawn(ask_one(stack.clone().with(Context::default().with_timeout(seconds(3600)))));
+        let (error, waited) = timed(first).await;
+        let error = error.unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.sends(), waited), (Kind::Deadline, 1, seconds(30)));
+        assert_eq!(error.trail().attempts().len(), 1);
+    })
+    .await;
+}
+
 async fn ask_one<S: tower::Service<u64, Error = Error> + Clone>(stack: S) -> Result<S::Response, Error> {
     ask(&stack, 1).await
 }

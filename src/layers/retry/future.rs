@@ -1,6 +1,6 @@
 use super::{Schedule, layer::Settings, policy::Past, service::admit};
 use crate::{
-    Context, Error, Event, GaveUp, Note, Replay, Trail,
+    Context, Error, Event, GaveUp, Kind, Note, Replay, Trail,
     time::{self, Sleep, sleep},
 };
 use pin_project_lite::pin_project;
@@ -36,7 +36,7 @@ pin_project! {
     enum State<F> {
         Calling { #[pin] future: F },
         Waiting { #[pin] sleep: Sleep },
-        Readying,
+        Readying { #[pin] deadline: Option<Sleep> },
         Refused { error: Option<Error> },
     }
 }
@@ -81,10 +81,16 @@ where
                 },
                 StateProj::Waiting { sleep } => {
                     ready!(sleep.poll(cx));
-                    State::Readying
+                    State::Readying { deadline: None }
                 }
-                StateProj::Readying => {
-                    let ready = ready!(this.inner.poll_ready(cx));
+                StateProj::Readying { deadline } => {
+                    let ready = match this.inner.poll_ready(cx) {
+                        Poll::Ready(ready) => ready,
+                        Poll::Pending => {
+                            ready!(poll_past(deadline, this.context.as_ref(), cx));
+                            Err(Error::refusal(Kind::Deadline))
+                        }
+                    };
                     // Readiness may have taken longer than the wait that was made sure to fit.
                     if let Err(error) = ready.and_then(|()| admit(this.context.as_ref())) {
                         return Poll::Ready(Err(error.after(mem::take(this.trail))));
@@ -98,6 +104,18 @@ where
             };
             self.as_mut().project().state.set(next);
         }
+    }
+}
+
+/// Ready at the deadline of the call, whose timer is not made before somebody has to wait.
+fn poll_past(mut timer: Pin<&mut Option<Sleep>>, context: Option<&Context>, cx: &mut Cx<'_>) -> Poll<()> {
+    let Some(deadline) = context.and_then(|context| context.deadline) else { return Poll::Pending };
+    if timer.is_none() {
+        timer.set(Some(time::sleep_until(deadline)));
+    }
+    match timer.as_pin_mut() {
+        Some(sleep) if deadline > time::now() => sleep.poll(cx),
+        _ => Poll::Ready(()),
     }
 }
 
