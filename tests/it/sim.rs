@@ -1,1 +1,49 @@
+//! The provider that misbehaves does what its script says, and nothing else.
+mod both;
+mod command;
+mod in_process;
+mod script;
+mod wire;
+mod wire_faults;
 
+use seawall::sim::{End, FaultKind, MockProvider, Phase, Record};
+use std::{io, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+const CHAT: &str = r#"{"model":"gpt-4o","messages":[{"role":"user","content":"hello"}]}"#;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A chat request as bytes.
+fn post(extra: &str) -> String {
+    let length = CHAT.len();
+    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: mock\r\ncontent-length: {length}\r\n{extra}\r\n{CHAT}")
+}
+
+async fn connect(provider: &MockProvider) -> TcpStream {
+    TcpStream::connect(provider.address()).await.unwrap()
+}
+
+/// All that a connection gives, and how it ends.
+async fn read(stream: &mut TcpStream) -> (String, io::Result<()>) {
+    let mut bytes = Vec::new();
+    let end = stream.read_to_end(&mut bytes).await;
+    (String::from_utf8_lossy(&bytes).into_owned(), end.map(|_| ()))
+}
+
+/// One request on a connection of its own.
+async fn exchange(provider: &MockProvider, request: &str) -> (String, io::Result<()>) {
+    let mut stream = connect(provider).await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read(&mut stream).await
+}
+
+/// What a record says of a fault and its end.
+fn told(record: &Record) -> (Option<FaultKind>, Option<Phase>, End) {
+    (record.fault, record.phase, record.end)
+}
