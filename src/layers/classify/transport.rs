@@ -64,7 +64,7 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     }
     let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text));
     let told = told.max_by_key(|verdict| rank(*verdict)).or_else(|| by_client(&*error));
-    let verdict = told.unwrap_or(is(fallback.unwrap_or(Kind::Unknown)));
+    let verdict = told.unwrap_or_else(|| is(fallback.unwrap_or(Kind::Unknown)));
     let mut judged = named(Error::provider(verdict.kind));
     if verdict.kind == Kind::InvalidRequest {
         judged = judged.with_sends(0);
