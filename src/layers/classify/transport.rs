@@ -88,7 +88,15 @@ fn rank(verdict: Verdict) -> u8 {
 }
 
 fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> + Clone {
-    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| (*error).source()).take(32)
+    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| cause(*error)).take(32)
+}
+
+/// What is below: an I/O error passes over what it holds and names the source of that.
+fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(held) => Some(held),
+        None => error.source(),
+    }
 }
 
 fn by_type(error: &(dyn StdError + 'static)) -> Option<Verdict> {
