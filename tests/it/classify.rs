@@ -141,7 +141,8 @@ fn a_wait_is_read_in_every_form_and_garbage_is_no_wait() {
     assert_eq!(wait("Thu Jan 15 12:00:03 2026"), Some(seconds(3)));
     assert_eq!(wait("0.25"), Some(Duration::from_millis(250)));
     assert_eq!(wait(&"9".repeat(300)), Some(Duration::MAX));
-    let retry_info = r#"{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"53.5s"}]}}"#;
+    let retry_info =
+        r#"{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"53.5s"}]}}"#;
     assert_eq!(judged(429, retry_info).retry_after(), Some(Duration::from_millis(53_500)));
     assert_eq!(judged(400, r#"{"message":"Mend it, then try again in 5s."}"#).retry_after(), None);
 }
@@ -152,7 +153,9 @@ fn a_header_of_a_mebibyte_and_json_of_any_depth_are_read_without_harm() {
     let headers = headers(&[("retry-after", &long), ("x-request-id", &long), ("x-amzn-errortype", &long)]);
     let error = Classifier::new().answer(StatusCode::TOO_MANY_REQUESTS, &headers, b"{}");
     assert_eq!((error.kind(), error.request_id().map(str::len)), (Kind::RateLimited, Some(128)));
-    for body in ["[".repeat(100_000), r#"{"error":"#.repeat(100_000), r#"{"a":["#.repeat(50_000) + "\"insufficient_quota"] {
+    for body in
+        ["[".repeat(100_000), r#"{"error":"#.repeat(100_000), r#"{"a":["#.repeat(50_000) + "\"insufficient_quota"]
+    {
         assert_eq!(judged(429, &body).kind(), Kind::RateLimited);
         assert_eq!(judged(200, &body).kind(), Kind::Transport);
     }
@@ -284,7 +287,11 @@ async fn a_success_that_was_looked_into_comes_whole() {
         assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), good);
         let long = Script::new((0..5).map(|_| Some(Ok(Bytes::from(vec![b'{'; 600])))));
         let answer = look.layer(answering(200, long)).oneshot(()).await.unwrap();
-        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes().len(), 3000, "longer than the limit: let through");
+        assert_eq!(
+            answer.into_body().collect().await.unwrap().to_bytes().len(),
+            3000,
+            "longer than the limit: let through"
+        );
         let mut stream = Response::new(Script::new([None]));
         stream.headers_mut().insert("content-type", "text/event-stream".parse().unwrap());
         let mut stream = Some(stream);

@@ -160,7 +160,10 @@ async fn what_no_retry_mends_is_not_retryable() {
     let proxy = server(Then::Close(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")).await;
     let proxied = reqwest::Client::builder().proxy(reqwest::Proxy::all(&proxy).unwrap()).build().unwrap();
     let proxied = ask(proxied, "https://127.0.0.1:9/").await.unwrap_err();
-    assert_eq!((proxied.kind(), proxied.phase(), proxied.is_retryable()), (Kind::Transport, Some(Phase::Connect), false));
+    assert_eq!(
+        (proxied.kind(), proxied.phase(), proxied.is_retryable()),
+        (Kind::Transport, Some(Phase::Connect), false)
+    );
 }
 
 #[tokio::test]
@@ -185,7 +188,8 @@ async fn of_a_gibibyte_of_error_only_the_limit_is_kept() {
 
 #[tokio::test]
 async fn a_head_of_a_mebibyte_is_an_error_and_not_a_hang() {
-    let head = format!("HTTP/1.1 429 Too Many Requests\r\nx-long: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(1 << 20));
+    let head =
+        format!("HTTP/1.1 429 Too Many Requests\r\nx-long: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(1 << 20));
     let error = failed(Then::Close(head.leak().as_bytes())).await;
     assert!(matches!(error.kind(), Kind::Transport | Kind::RateLimited), "{error:?}");
 }
