@@ -187,3 +187,126 @@ fn every_answer_of_the_fixtures_is_judged_as_expected() {
 fn every_answer_of_the_corpus_is_judged_as_expected() {
     assert_all_hold(&corpus());
 }
+
+// -- what must not matter
+
+/// How a JSON body is written anew.
+#[derive(Clone, Copy)]
+struct Style {
+    reversed: bool,
+    spaced: bool,
+    extra: bool,
+}
+
+fn written(value: &Value, style: Style, out: &mut String) {
+    let gap = if style.spaced { "\n\t " } else { "" };
+    let list = |out: &mut String, open: char, close: char, items: Vec<String>| {
+        out.push(open);
+        out.push_str(&items.join(&format!("{gap},{gap}")));
+        out.push_str(gap);
+        out.push(close);
+    };
+    match value {
+        Value::Object(fields) => {
+            let mut items: Vec<String> = Vec::new();
+            for (name, value) in fields {
+                let mut item = format!("{}{gap}:{gap}", Value::from(name.as_str()));
+                written(value, style, &mut item);
+                items.push(item);
+            }
+            if style.extra {
+                items.push(r#""x_trace":{"span":"0af7","codes":[429,"insufficient_quota"]}"#.into());
+                items.insert(0, r#""_unknown":"the prompt is too long""#.into());
+            }
+            if style.reversed {
+                items.reverse();
+            }
+            list(out, '{', '}', items);
+        }
+        Value::Array(items) => {
+            let texts = items.iter().map(|item| {
+                let mut text = String::new();
+                written(item, style, &mut text);
+                text
+            });
+            list(out, '[', ']', texts.collect());
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+fn rewritten(text: &str, style: Style) -> Option<String> {
+    let value: Value = serde_json::from_str(text).ok().filter(|value: &Value| value.is_object() || value.is_array())?;
+    let mut out = String::new();
+    written(&value, style, &mut out);
+    Some(out)
+}
+
+/// The same answer with its JSON written another way, where it has any; in a stream frame by frame.
+fn with_style(line: &Line, style: Style) -> Line {
+    let mut line = line.clone();
+    let one_line = Style { spaced: false, ..style };
+    let body = line.text("body");
+    let frames = body.lines().map(|frame| match frame.strip_prefix("data:") {
+        Some(data) => rewritten(data.trim(), one_line).map_or_else(|| frame.to_owned(), |data| format!("data: {data}")),
+        None => rewritten(frame, one_line).unwrap_or_else(|| frame.to_owned()),
+    });
+    let body = match line.text("surface") {
+        "stream" => rewritten(body, style).unwrap_or_else(|| frames.map(|frame| frame + "\r\n").collect()),
+        _ => rewritten(body, style).unwrap_or_else(|| body.to_owned()),
+    };
+    if line.0["body_b64"].is_null() {
+        line.0["body"] = body.into();
+    }
+    line
+}
+
+/// Other ids, and headers in capitals and another order.
+fn with_other_headers(line: &Line) -> Line {
+    let mut line = line.clone();
+    let headers = line.0["headers"].as_object().cloned().unwrap_or_default();
+    let capital = |(name, value): (String, Value)| match name.as_str() {
+        name if name.ends_with("id") => (name.to_uppercase(), "another-id-429-1113".into()),
+        name => (name.to_uppercase(), value),
+    };
+    line.0["headers"] = headers.into_iter().rev().map(capital).collect();
+    line.0["headers"]["X-Unknown"] = "retry-after: 7".into();
+    for id in ["org_XXXX", "req_XXXX", "org-XXXX", "chatcmpl-XXXX", "00000000-0000-0000-0000-000000000000"] {
+        line.0["body"] = line.text("body").replace(id, "b7-402-x").into();
+    }
+    line
+}
+
+#[test]
+fn order_case_extra_fields_white_space_and_ids_change_no_verdict() {
+    let plain = Style { reversed: false, spaced: false, extra: false };
+    let mut lines = fixtures();
+    lines.extend(corpus());
+    lines.retain(|line| line.text("surface") != "transport");
+    let styles = [
+        Style { reversed: true, ..plain },
+        Style { spaced: true, ..plain },
+        Style { extra: true, ..plain },
+        Style { reversed: true, spaced: true, extra: true },
+    ];
+    for style in styles {
+        assert_all_hold(&lines.iter().map(|line| with_style(line, style)).collect::<Vec<_>>());
+    }
+    assert_all_hold(&lines.iter().map(with_other_headers).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_verdict_needs_the_providers_name_but_where_headers_are_ambiguous() {
+    let anonymous = |line: &Line| {
+        let mut line = line.clone();
+        line.0["provider"] = "somebody".into();
+        line
+    };
+    let needs = |line: &&Line| {
+        line.text("provider") == "groq" && line.text("id").contains("d") && line.0["expect"]["scope"] == "rpd"
+    };
+    let mut lines = fixtures();
+    lines.extend(corpus());
+    let lines: Vec<Line> = lines.iter().filter(|line| !needs(line)).map(anonymous).collect();
+    assert_all_hold(&lines);
+}

@@ -11,8 +11,10 @@ mod floors;
 mod provider;
 mod retry;
 mod sim;
+mod sse;
 mod stack;
 mod timeout;
+mod wire;
 mod words;
 
 use seawall::Error;

@@ -1,4 +1,5 @@
 //! From the bytes of a body to what can be read in it.
+use super::text::{clip, is_wrapper, lower};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -55,6 +56,12 @@ pub(super) fn nested(text: &str) -> Option<Value> {
         value = serde_json::from_str(inner).ok()?;
     }
     (value.is_object() || value.is_array()).then_some(value)
+}
+
+/// The first object in a text that wraps another provider's error.
+pub(super) fn embedded(text: &str) -> Option<Value> {
+    let start = text.find('{').filter(|_| is_wrapper(&lower(clip(text, 1024))))?;
+    serde_json::Deserializer::from_str(&text[start..]).into_iter().next()?.ok()
 }
 
 /// Without a byte order mark, blank lines and the comment lines that some send to keep a connection alive.

@@ -47,7 +47,7 @@ impl Classifier {
             return found.unwrap_or_else(|| self.named(Error::provider(Kind::Unknown)));
         }
         let body = &body[..body.len().min(BODY_LIMIT)];
-        self.verdict(Answer::refused(status.as_u16(), body::read(body)), headers)
+        self.verdict(&Answer::refused(status.as_u16(), body::read(body)), headers)
     }
 
     /// Looks into the body of a success: some providers send their errors there. `None`: nothing speaks against it.
@@ -61,7 +61,7 @@ impl Classifier {
             Body::Html(_) | Body::Text(_) => plain(Kind::Unknown),
             Body::Json(value) => {
                 let found = envelope::error_in(None, &value)?;
-                Some(self.verdict(Answer::told(found, &value), headers))
+                Some(self.verdict(&Answer::told(found, &value), headers))
             }
         }
     }
@@ -75,10 +75,10 @@ impl Classifier {
     pub(super) fn frame_of(&self, event: Option<&str>, data: &[u8], headers: &HeaderMap) -> Option<Error> {
         match body::read(data) {
             Body::Json(value) => {
-                let found = envelope::error_in(event, &value)?;
-                Some(self.verdict(Answer::told(found, &value), headers))
+                let found = envelope::error_in(event, &value).or_else(|| envelope::cut_by_filter(&value))?;
+                Some(self.verdict(&Answer::told(found, &value), headers))
             }
-            other if event == Some("error") => Some(self.verdict(Answer::broken(other), headers)),
+            other if event == Some("error") => Some(self.verdict(&Answer::broken(other), headers)),
             _ => None,
         }
     }
@@ -106,7 +106,7 @@ impl Classifier {
         transport::judge(error, None, |error| self.named(error))
     }
 
-    pub(super) fn verdict(&self, answer: Answer<'_>, headers: &HeaderMap) -> Error {
+    pub(super) fn verdict(&self, answer: &Answer<'_>, headers: &HeaderMap) -> Error {
         let now = || self.now.unwrap_or_else(time::wall);
         let provider = self.provider.as_deref().map(|name| name.to_ascii_lowercase());
         self.named(answer.verdict(headers, provider.as_deref(), now))

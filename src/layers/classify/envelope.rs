@@ -67,7 +67,7 @@ fn choice_error(value: &Value) -> bool {
 /// Vendors' flat form: a code and a message and nothing that an answer would have.
 fn code_and_message(value: &Value) -> bool {
     let has = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
-    let refused = match value.get("code") {
+    let refused = match value.get("code").or_else(|| value.get("statusCode")) {
         Some(Value::String(code)) => !matches!(code.as_str(), "" | "0" | "200" | "ok" | "success" | "Success"),
         Some(Value::Number(code)) => !matches!(code.as_i64(), Some(0 | 200 | 20000)),
         _ => false,
@@ -84,6 +84,11 @@ fn withheld(value: &Value) -> Option<Found> {
     let reason = response.and_then(|response| response.get("incomplete_details")?.get("reason")?.as_str());
     let filtered = blocked.is_some_and(Value::is_string) || reason == Some("content_filter");
     filtered.then_some(Found::Code("content_filter"))
+}
+
+/// A stream that a filter ended. In a whole reply that is its finish reason.
+pub(super) fn cut_by_filter(value: &Value) -> Option<Found> {
+    finished_with(value, "content_filter").then_some(Found::Code("content_filter"))
 }
 
 pub(super) fn finished_with(value: &Value, reason: &str) -> bool {

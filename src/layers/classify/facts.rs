@@ -140,7 +140,12 @@ impl Facts {
             if let (Some(rank), Value::String(text)) = (TEXT_FIELDS.iter().position(|field| *field == name), value) {
                 match body::nested(text).filter(|_| strings < NESTING) {
                     Some(inner) => self.value(&inner, depth + 1, strings + 1),
-                    None => self.text(rank, text),
+                    None => {
+                        self.text(rank, text);
+                        if let Some(inner) = body::embedded(text).filter(|_| strings < NESTING) {
+                            self.value(&inner, depth + 1, strings + 1);
+                        }
+                    }
                 }
             }
             if CONTAINERS.contains(&name) {
@@ -158,19 +163,21 @@ impl Facts {
 
     fn field(&mut self, name: &str, value: &Value) {
         let number = as_number(value);
-        match number.and_then(|number| u16::try_from(number).ok()).filter(|number| (100..600).contains(number)) {
-            Some(status) if STATUS_FIELDS.contains(&name) => self.number = self.number.or(Some(status)),
-            Some(_) => {}
-            None if CODE_FIELDS.contains(&name) => match (value, number) {
+        let status = number.and_then(|number| u16::try_from(number).ok()).filter(|number| (100..600).contains(number));
+        if let Some(status) = status {
+            if STATUS_FIELDS.contains(&name) {
+                self.number = self.number.or(Some(status));
+            }
+        } else if CODE_FIELDS.contains(&name) {
+            match (value, number) {
                 (Value::String(code), _) => self.code(code),
                 (_, Some(number)) => self.code(&number.to_string()),
                 _ => {}
-            },
-            None => {}
+            }
         }
         match (name, value) {
             ("flagged_input", Value::String(_) | Value::Array(_)) => self.code("flagged_input"),
-            ("quotaid", Value::String(quota)) => {
+            ("quotaid" | "quota_limit", Value::String(quota)) => {
                 self.quotas.push_str(clip(quota, 256));
                 self.quotas.push('\n');
             }

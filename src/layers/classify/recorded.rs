@@ -12,9 +12,13 @@ use serde_json::Value;
 pub(super) fn judge(classifier: &Classifier, headers: &HeaderMap, body: &[u8]) -> Option<Error> {
     match body::read(body) {
         Body::Empty => classifier.damaged(),
-        Body::Json(Value::Array(items)) => frames(classifier, headers, items.iter().map(|item| item.to_string())),
+        Body::Json(Value::Array(items)) => frames(classifier, headers, items.iter().map(Value::to_string)),
         Body::Json(value) => frames(classifier, headers, [value.to_string()].into_iter()),
-        Body::Html(page) => Some(classifier.verdict(Answer::refused(title_status(&page), Body::Html(page)), headers)),
+        Body::Html(page) => Some(classifier.verdict(&Answer::refused(title_status(&page), Body::Html(page)), headers)),
+        Body::Cut(Some(Value::Array(items)), _) => {
+            let found = frames(classifier, headers, items.iter().map(Value::to_string));
+            found.or_else(|| classifier.damaged())
+        }
         Body::Cut(_, lines) => frames(classifier, headers, lines.lines().map(str::to_owned)),
         Body::Text(_) => events(classifier, headers, body),
     }
@@ -50,7 +54,7 @@ fn events(classifier: &Classifier, headers: &HeaderMap, body: &[u8]) -> Option<E
 /// Whether a frame is its protocol's own ending, or what comes right before an ending that many leave out.
 fn is_ending(event: Option<&str>, value: &Value) -> bool {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
-    let kind = event.or(text("type")).or(text("event_type"));
+    let kind = event.or_else(|| text("type")).or_else(|| text("event_type"));
     let named = matches!(
         kind,
         Some("message_stop" | "response.completed" | "response.incomplete" | "message-end" | "stream-end")

@@ -5,60 +5,90 @@ use http::HeaderMap;
 
 /// Phrases in the provider's words; the first row that holds decides.
 const WORDS: &[(Scope, &[&str])] = &[
-    (TokensPerDay, &["(tpd)", " tpd", "tokens per day", "tokens/day", "tokens / day", "token*per-day", "tokensbyday"]),
+    (
+        TokensPerDay,
+        &[
+            "tokens per day",
+            "tokens/day",
+            "tokens / day",
+            "token*per-day",
+            "tokensbyday",
+            "tokens_per_day",
+            "tokensperday",
+            "request tokens*daily rate limit",
+            "limit type: tokens per day",
+        ],
+    ),
     (
         RequestsPerDay,
         &[
-            "(rpd)",
-            " rpd",
             "requests per day",
             "requests/day",
+            "requests / day",
             "queries per day",
+            "calls per day",
+            "calls / day",
             "-per-day",
             "byday",
-            "calls per day",
-            "requests / day",
-            "calls / day",
+            "requests_per_day",
+            "requestsperday",
+            "requests*daily rate limit",
             "daily request",
-            "每日",
+            "今日调用次数",
         ],
     ),
     (
         Concurrency,
-        &["concurrent request", "concurrent connection", "concurrency", "concurrentrequests", "in-flight", "并发"],
+        &[
+            "concurrent request",
+            "concurrent connection",
+            "concurrency",
+            "concurrentrequests",
+            "in-flight",
+            "并发",
+            "parallel requests limit reached",
+            "limit type: max_parallel_requests",
+        ],
     ),
     (
         TokensPerMinute,
         &[
-            "(tpm)",
-            " tpm",
             "tokens per min",
             "tokens/min",
             "tokens / min",
             "tokensbyminute",
-            "token rate limit",
-            "tokens per-minute",
+            "byminutetokens",
+            "tokens_per_min",
+            "tokensperminute",
             "tokens-per-min",
+            "tokens*per-minute",
+            "token rate limit",
+            "limit type: tokens",
         ],
     ),
     (
         RequestsPerMinute,
         &[
-            "(rpm)",
-            " rpm",
             "requests per min",
             "requests/min",
             "requests / min",
             "queries per min",
-            "calls / min",
             "calls per min",
+            "calls / min",
             "-per-min",
             "byminute",
+            "requests_per_min",
+            "requestsperminute",
+            "per minute request limit",
             "call rate limit",
-            "requests-per-min",
+            "limit type: requests",
         ],
     ),
 ];
+
+/// Abbreviations that stand as words.
+const ABBREVIATIONS: &[(Scope, &str)] =
+    &[(TokensPerDay, "tpd"), (RequestsPerDay, "rpd"), (TokensPerMinute, "tpm"), (RequestsPerMinute, "rpm")];
 
 /// Codes that name a limit by themselves.
 const CODES: &[(Scope, &[&str])] = &[
@@ -81,10 +111,21 @@ pub(super) fn of(facts: &Facts, provider: Option<&str>, headers: &HeaderMap) -> 
     let throttled = || facts.codes.iter().any(|code| code.1.starts_with("throttlingexception"));
     of_quota(&facts.quotas)
         .or(coded)
+        .or_else(|| abbreviated(&words))
         .or_else(|| spoken(WORDS))
         .or_else(|| throttled().then(|| spoken(THROTTLING))?)
         .or_else(|| of_type(headers))
         .or_else(|| of_buckets(provider, headers))
+}
+
+/// By the one abbreviation in the words; a list of all of them tells nothing.
+fn abbreviated(words: &str) -> Option<Scope> {
+    let mut found: Vec<Scope> = Vec::new();
+    for word in words.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let scope = ABBREVIATIONS.iter().find(|row| row.1 == word).map(|row| row.0);
+        found.extend(scope.filter(|scope| !found.contains(scope)));
+    }
+    found.pop().filter(|_| found.is_empty())
 }
 
 /// Google's quota names: `GenerateRequestsPerMinutePerProjectPerModel-FreeTier`.

@@ -2,7 +2,11 @@
 
 /// At most so many bytes, cut between characters.
 pub(super) fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most.min(text.len()))]
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Lower case, with typewriter apostrophes.
@@ -13,9 +17,13 @@ pub(super) fn lower(text: &str) -> String {
 /// A text that wraps another error says so; what it quotes is that error, not a prompt.
 const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "returned"];
 
+pub(super) fn is_wrapper(text: &str) -> bool {
+    WRAPPERS.iter().any(|wrapper| text.contains(wrapper))
+}
+
 /// Blanks quoted sentences, which may be the prompt that the provider complains of. Quoted words stay.
 pub(super) fn mask(text: &str) -> String {
-    if (text.contains("{'") || text.contains("{\"")) && WRAPPERS.iter().any(|wrapper| text.contains(wrapper)) {
+    if (text.contains("{'") || text.contains("{\"")) && is_wrapper(text) {
         return text.to_owned();
     }
     let mut masked = String::with_capacity(text.len());
@@ -23,9 +31,10 @@ pub(super) fn mask(text: &str) -> String {
     while let Some(open) = rest.find(['\'', '"', '`', '\u{201c}']) {
         let quote = rest[open..].chars().next().unwrap_or('"');
         let (before, inside) = (&rest[..open], &rest[open + quote.len_utf8()..]);
-        let apostrophe = before.chars().next_back().or(masked.chars().next_back()).is_some_and(char::is_alphanumeric);
+        let apostrophe =
+            before.chars().next_back().or_else(|| masked.chars().next_back()).is_some_and(char::is_alphanumeric);
         masked.push_str(before);
-        match closing(inside, quote).filter(|_| !apostrophe) {
+        match (!apostrophe).then(|| closing(inside, quote)).flatten() {
             Some(close) => {
                 let quoted = &inside[..close];
                 masked.push(quote);

@@ -64,7 +64,7 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     }
     let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text));
     let told = told.max_by_key(|verdict| rank(*verdict)).or_else(|| by_client(&*error));
-    let verdict = told.unwrap_or(is(fallback.unwrap_or(Kind::Unknown)));
+    let verdict = told.unwrap_or_else(|| is(fallback.unwrap_or(Kind::Unknown)));
     let mut judged = named(Error::provider(verdict.kind));
     if verdict.kind == Kind::InvalidRequest {
         judged = judged.with_sends(0);
@@ -88,7 +88,15 @@ fn rank(verdict: Verdict) -> u8 {
 }
 
 fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> + Clone {
-    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| (*error).source()).take(32)
+    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| cause(*error)).take(32)
+}
+
+/// What is below: an I/O error passes over what it holds and names the source of that.
+fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(held) => Some(held),
+        None => error.source(),
+    }
 }
 
 fn by_type(error: &(dyn StdError + 'static)) -> Option<Verdict> {

@@ -41,18 +41,18 @@ pub(super) fn in_field(name: &str, value: &Value) -> Option<Duration> {
 
 /// What stands before a wait in a sentence.
 const LEADS: &[&str] = &[
-    "try again in",
-    "try again after",
+    "again in",
+    "again after",
     "retry in",
     "retry after",
     "retrying in",
-    "please wait",
+    "request in",
+    "request after",
     "wait for",
+    "wait",
     "reset in",
     "resets in",
     "reset after",
-    "retry your request after",
-    "retry your request in",
     "available in",
 ];
 

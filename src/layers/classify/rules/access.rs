@@ -26,7 +26,11 @@ pub(super) const KEY_CODES: &[Rule] = &[
 ];
 
 pub(super) const WORDS: &[Rule] = &[
-    Rule::words(Permission, On::Refused, &["organization has been disabled", "organization has been restricted"]),
+    Rule::words(
+        Permission,
+        On::Refused,
+        &["organization has been disabled", "only authorized for use with", "organization has been restricted"],
+    ),
     Rule::words(
         Auth,
         On::Of(&[400, 401, 403, 498]),
@@ -61,6 +65,9 @@ pub(super) const WORDS: &[Rule] = &[
             "no auth credentials",
             "missing authentication",
             "authentication fails",
+            "authentication failed",
+            "unregistered callers",
+            "bearer token",
             "security token included in the request",
             "api key is required",
             "unable to authenticate",
@@ -90,6 +97,9 @@ pub(super) const CODES: &[Rule] = &[
             "unsupported_country_region_territory",
             "organization_on_hold",
             "organization_restricted",
+            "model_terms_required",
+            "1112",
+            "base_resp 2061",
             "service_disabled",
             "consumer_*",
             "api_key_service_blocked",
@@ -120,6 +130,9 @@ pub(super) const CODES: &[Rule] = &[
             "auth_error",
             "unauthorized",
             "unauthenticated",
+            "unauthenticated:*",
+            "authentication",
+            "wrong_api_key",
             "unauthorized_error",
             "account_deactivated",
             "invalid_authentication_error",

@@ -80,9 +80,8 @@ enum On {
 impl On {
     fn holds(self, status: Option<u16>) -> bool {
         match (self, status) {
-            (Self::Any, _) => true,
             (Self::Only(statuses), status) => status.is_some_and(|status| statuses.contains(&status)),
-            (_, None) => true,
+            (Self::Any, _) | (_, None) => true,
             (Self::Client, Some(status)) => (400..500).contains(&status),
             (Self::Refused, Some(status)) => (400..500).contains(&status) && status != 429,
             (Self::Of(statuses), Some(status)) => statuses.contains(&status),
@@ -130,7 +129,7 @@ impl Rule {
             && any(self.codes)
             && any(self.beside)
             && self.provider.is_none_or(|name| provider.is_some_and(|provider| provider.contains(name)))
-            && !(self.unless_google && facts.has_code("resource_exhausted"))
+            && !(self.unless_google && is_google(facts))
             && (self.words.is_empty() || self.words.iter().any(|phrase| says(&facts.words, phrase)))
     }
 
@@ -138,6 +137,11 @@ impl Rule {
     pub(super) fn code<'a>(&self, facts: &'a Facts) -> Option<&'a str> {
         find(facts, self.codes)
     }
+}
+
+/// By its own status word, in a code or in a text that another provider wraps.
+fn is_google(facts: &Facts) -> bool {
+    facts.has_code("resource_exhausted") || says(&facts.words, "resource_exhausted")
 }
 
 fn find<'a>(facts: &'a Facts, codes: &[&str]) -> Option<&'a str> {

@@ -15,6 +15,7 @@ const UNKNOWN: &[&str] = &[
     "model_deprecated",
     "model_retired",
     "model_removed",
+    "unavailable_model",
     "not_found_error",
     "not_found",
     "notfound",
@@ -70,5 +71,6 @@ pub(super) const WORDS: &[Rule] = &[Rule::words(
         "model*end of its life",
         "no endpoints found",
         "model*has been removed",
+        "model*was removed",
     ],
 )];

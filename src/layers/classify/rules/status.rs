@@ -38,6 +38,8 @@ pub(super) const FRAME_CODES: &[Rule] = &[
             "badrequesterror",
             "validation*",
             "bad_request",
+            "base_resp 2013",
+            "base_resp 1042",
         ],
     ),
 ];
