@@ -168,7 +168,7 @@ async fn the_log_is_exact_and_holds_no_credentials() {
     let provider = builder.start().await.unwrap();
     let secrets = "authorization: Bearer sk-abc\r\nx-api-key: sk-abc\r\ncookie: sk-abc\r\nidempotency-key: i-1\r\n";
     let keyed = post(secrets).replace("completions HTTP", "completions?key=sk-abc HTTP");
-    exchange(&provider, &[keyed, post("connection: close\r\n")].concat()).await;
+    exchange(&provider, &[keyed, post("connection: close\r\n")].concat()).await.1.unwrap();
     let Log { records, dropped, .. } = provider.shutdown().await;
     assert_eq!((records.len(), dropped), (2, 0));
     let first = &records[0];
@@ -217,7 +217,7 @@ async fn a_dropped_provider_leaves_no_task() {
     stream.write_all(post("").as_bytes()).await.unwrap();
     provider_has_seen(&provider, 1).await;
     drop(provider);
-    read(&mut stream).await;
+    let _ = read(&mut stream).await;
     while tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0 {
         tokio::task::yield_now().await;
     }
