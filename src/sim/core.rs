@@ -1,13 +1,13 @@
 //! What both fronts share: the count of requests, the limits, the log. It decides, and never waits.
 use super::{
-    End, FaultKind, Log, Phase, Record, Script,
+    Answer, End, Fault, FaultKind, Log, Phase, Record, Script,
     limits::{Limiter, Refusal},
     log,
     plan::{self, Step, Steps},
     reply::{Asked, Reply},
 };
 use crate::{
-    Invalid,
+    Invalid, Rng,
     time::{self, Instant},
 };
 use std::{
@@ -51,9 +51,22 @@ pub(super) struct Arrival<'a, H> {
 }
 
 /// What a request meets.
-struct Decision {
-    met: Option<(FaultKind, Phase)>,
-    steps: Steps,
+enum Verdict<'a> {
+    Outage(&'a Fault),
+    Refused(Refusal),
+    Fault(&'a Fault),
+    Well,
+}
+
+impl Verdict<'_> {
+    fn met(&self) -> Option<(FaultKind, Phase)> {
+        match self {
+            Self::Outage(fault) | Self::Fault(fault) => Some((fault.kind(), fault.phase())),
+            Self::Refused(Refusal::Concurrency(_)) => Some((FaultKind::Concurrency, Phase::InHead)),
+            Self::Refused(_) => Some((FaultKind::RateLimit, Phase::InHead)),
+            Self::Well => None,
+        }
+    }
 }
 
 impl Core {
@@ -69,24 +82,33 @@ impl Core {
     where
         H: Iterator<Item = (&'a str, &'a [u8])>,
     {
+        let Arrival { method, path, headers, body } = arrival;
+        let headers = log::shown(headers);
+        let asked = Asked::read(path, body);
+        let tokens = asked.as_ref().map_or(0, |asked| asked.tokens(body));
         let elapsed = self.elapsed();
-        let headers = log::shown(arrival.headers);
         let mut state = self.state();
         state.number += 1;
-        let Decision { met, steps } = self.decide(&mut state, elapsed, arrival.path, arrival.body);
+        let number = state.number;
+        let rng = self.script.rng(number);
+        let verdict = self.judge(&mut state, elapsed, path, tokens, &rng);
+        let limiter = state.limiter.clone();
+        let met = verdict.met();
         if let Some(met) = met {
             *state.hits.entry(met).or_default() += 1;
         }
         let record = Record {
-            method: arrival.method.to_owned(),
-            path: log::shortened(arrival.path),
+            method: log::shortened(method),
+            path: log::shortened(path),
             headers,
-            body_len: arrival.body.len() as u64,
+            body_len: body.len() as u64,
             fault: met.map(|(fault, _)| fault),
             phase: met.map(|(_, phase)| phase),
-            ..Record::new(state.number, elapsed)
+            ..Record::new(number, elapsed)
         };
-        (self.open(state, record, on_drop), steps)
+        let ticket = self.open(state, record, on_drop);
+        let answer = |asked: Asked| asked.answer(number, elapsed, body, &self.script.answer);
+        (ticket, self.steps(&verdict, || asked.map_or_else(|error| error, answer), &limiter, &rng))
     }
 
     /// Opens the record of a request that could not be read.
@@ -104,39 +126,35 @@ impl Core {
         Ticket { core: Arc::clone(self), place, record, on_drop }
     }
 
-    fn decide(&self, state: &mut State, elapsed: Duration, path: &str, body: &[u8]) -> Decision {
-        let (number, script) = (state.number, &self.script);
-        let rng = script.rng(number);
-        let framing = script.answer.framing;
-        if let Some(fault) = script.outage_at(elapsed) {
-            let steps = plan::broken(Reply::error(fault.status.unwrap_or(503)), framing, fault, &rng);
-            return Decision { met: Some((fault.kind(), fault.phase())), steps };
+    /// An outage is asked first, then the limits, then the faults.
+    fn judge(&self, state: &mut State, elapsed: Duration, path: &str, tokens: u32, rng: &Rng) -> Verdict<'_> {
+        if let Some(fault) = self.script.outage_at(elapsed) {
+            return Verdict::Outage(fault);
         }
-        let asked = Asked::read(path, body);
-        let tokens = asked.as_ref().map_or(0, |asked| asked.tokens(body));
         if let Err(refusal) = state.limiter.admit(elapsed, state.in_flight, tokens) {
-            let mut reply = Reply::refused(&refusal);
-            reply.tell_limits(&state.limiter);
-            let kind = match refusal {
-                Refusal::Concurrency(_) => FaultKind::Concurrency,
-                Refusal::Empty { .. } | Refusal::TooLarge { .. } => FaultKind::RateLimit,
-            };
-            return Decision { met: Some((kind, Phase::InHead)), steps: plan::whole(reply, framing) };
+            return Verdict::Refused(refusal);
         }
-        let answer = |asked: Asked| asked.answer(number, elapsed, body, &script.answer);
-        let mut reply = asked.map_or_else(|error| error, answer);
-        reply.tell_limits(&state.limiter);
-        let fault = script.fault_for(number, elapsed, path, &rng);
-        let mut steps = match fault {
-            Some(fault) => plan::broken(reply, framing, fault, &rng),
-            None => plan::whole(reply, framing),
+        self.script.fault_for(state.number, elapsed, path, rng).map_or(Verdict::Well, Verdict::Fault)
+    }
+
+    fn steps(&self, verdict: &Verdict<'_>, answer: impl FnOnce() -> Reply, limiter: &Limiter, rng: &Rng) -> Steps {
+        let Answer { framing, delay, .. } = self.script.answer;
+        let told = |mut reply: Reply| {
+            reply.tell_limits(limiter);
+            reply
+        };
+        let mut steps = match verdict {
+            Verdict::Outage(fault) => return plan::broken(Reply::error(503), framing, fault, rng),
+            Verdict::Refused(refusal) => return plan::whole(told(Reply::refused(refusal)), framing),
+            Verdict::Fault(fault) => plan::broken(told(answer()), framing, fault, rng),
+            Verdict::Well => plan::whole(told(answer()), framing),
         };
         // An error comes at once; all else takes its time first, also where it breaks later.
-        let thinks = script.answer.delay.draw(&rng);
-        if !thinks.is_zero() && fault.is_none_or(|fault| fault.status.is_none()) {
+        let thinks = delay.draw(rng);
+        if !thinks.is_zero() && !matches!(verdict, Verdict::Fault(Fault { status: Some(_), .. })) {
             steps.push_front(Step::Wait(thinks));
         }
-        Decision { met: fault.map(|fault| (fault.kind(), fault.phase())), steps }
+        steps
     }
 
     pub(super) fn elapsed(&self) -> Duration {

@@ -3,13 +3,25 @@
 //! # Example
 //! A real server in a test. Its faults come from a [`Script`], and its [`Log`] tells what the client really did.
 //! ```
-//! # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+//! # use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpStream};
+//! # async fn ask(provider: &seawall::sim::MockProvider) -> std::io::Result<String> {
+//! #     let mut stream = TcpStream::connect(provider.address()).await?;
+//! #     let body = r#"{"model":"m","messages":[]}"#;
+//! #     let head = "POST /v1/chat/completions HTTP/1.1\r\nconnection: close\r\ncontent-length: 27\r\n\r\n";
+//! #     stream.write_all(format!("{head}{body}").as_bytes()).await?;
+//! #     let mut answer = String::new();
+//! #     stream.read_to_string(&mut answer).await?;
+//! #     Ok(answer)
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use seawall::sim::{End, Fault, MockProvider, Script, When};
 //!
 //! let script = Script::seeded(7).fault(When::nth(1), Fault::status(429).header("retry-after", "1"));
 //! let provider = MockProvider::start(script).await?;
-//! println!("ask {}/chat/completions", provider.base_url());
-//! // … ask it twice …
+//! println!("a client's base URL: {}", provider.base_url());
+//! ask(&provider).await?;
+//! ask(&provider).await?;
 //! let log = provider.shutdown().await;
 //! assert_eq!(log.records[0].status, Some(429));
 //! assert_eq!(log.records[1].end, End::Answered);

@@ -213,7 +213,7 @@ mod tests {
         let reply = Reply { status: 200, headers: Vec::new(), body: Bytes::from_static(b"abcdefgh") };
         let name = |step: Step| match step {
             Step::Wait(wait) => format!("wait {}", wait.as_millis()),
-            Step::Head(head) => head.length.map_or("chunked".to_owned(), |length| format!("head {length}")),
+            Step::Head(head) => head.length.map_or_else(|| "chunked".to_owned(), |length| format!("head {length}")),
             Step::HalfHead(_) => "half".to_owned(),
             Step::Piece(piece) => String::from_utf8_lossy(&piece).into_owned(),
             Step::Filler(bytes) => format!("filler {bytes}"),

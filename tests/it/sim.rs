@@ -43,6 +43,12 @@ async fn exchange(provider: &MockProvider, request: &str) -> (String, io::Result
     read(&mut stream).await
 }
 
+async fn has_seen(provider: &MockProvider, requests: u64) {
+    while provider.seen() < requests {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// What a record says of a fault and its end.
 fn told(record: &Record) -> (Option<FaultKind>, Option<Phase>, End) {
     (record.fault, record.phase, record.end)

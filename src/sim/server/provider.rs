@@ -80,6 +80,12 @@ impl MockProvider {
         self.core.hits()
     }
 
+    /// How many requests it has seen.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.core.seen()
+    }
+
     /// How many requests are under way.
     #[must_use]
     pub fn in_flight(&self) -> u64 {

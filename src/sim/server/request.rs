@@ -151,6 +151,8 @@ fn parse(buffer: &[u8]) -> Result<Option<(Request, usize)>, Stopped> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let used = match parsed.parse(buffer) {
+        // One read may bring more than we would have waited for.
+        Ok(httparse::Status::Complete(used)) if used > MOST_HEAD => return Err(Stopped::Bad(431)),
         Ok(httparse::Status::Complete(used)) => used,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(Stopped::Bad(431)),

@@ -62,7 +62,7 @@ async fn a_silence_is_pending_until_it_is_dropped() {
     guarded(async {
         for phase in Phase::ALL {
             let provider = provider(Script::seeded(1).fault(When::always(), Fault::silence(phase)));
-            assert!(tokio::time::timeout(seconds(1000), whole(&provider)).await.is_err(), "{phase:?}");
+            assert!(tokio::time::timeout(seconds(500), whole(&provider)).await.is_err(), "{phase:?}");
             assert_eq!(provider.in_flight(), 0, "{phase:?}");
             assert_eq!(told(&provider.log().records[0]), (Some(FaultKind::Silence), Some(phase), End::HungUp));
         }

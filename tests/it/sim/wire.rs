@@ -150,9 +150,7 @@ async fn a_client_that_hangs_up_in_a_delay_is_noticed_at_once() {
     let provider = MockProvider::start(script).await.unwrap();
     let mut stream = connect(&provider).await;
     stream.write_all(post("").as_bytes()).await.unwrap();
-    while provider.in_flight() == 0 {
-        tokio::task::yield_now().await;
-    }
+    has_seen(&provider, 1).await;
     drop(stream);
     provider.settled().await;
     let record = provider.log().records.remove(0);
@@ -168,7 +166,7 @@ async fn the_log_is_exact_and_holds_no_credentials() {
     let provider = builder.start().await.unwrap();
     let secrets = "authorization: Bearer sk-abc\r\nx-api-key: sk-abc\r\ncookie: sk-abc\r\nidempotency-key: i-1\r\n";
     let keyed = post(secrets).replace("completions HTTP", "completions?key=sk-abc HTTP");
-    exchange(&provider, &[keyed, post("connection: close\r\n")].concat()).await;
+    exchange(&provider, &[keyed, post("connection: close\r\n")].concat()).await.1.unwrap();
     let Log { records, dropped, .. } = provider.shutdown().await;
     assert_eq!((records.len(), dropped), (2, 0));
     let first = &records[0];
@@ -196,10 +194,10 @@ async fn a_shutdown_leaves_no_task_and_no_connection() {
     let address = provider.address();
     let mut idle = connect(&provider).await;
     idle.write_all(post("").as_bytes()).await.unwrap();
-    provider_has_seen(&provider, 1).await;
+    has_seen(&provider, 1).await;
     let mut silent = connect(&provider).await;
     silent.write_all(post("").as_bytes()).await.unwrap();
-    provider_has_seen(&provider, 2).await;
+    has_seen(&provider, 2).await;
     assert!(tasks() >= 3);
     let log = provider.shutdown().await;
     assert_eq!(tasks(), 0);
@@ -215,9 +213,9 @@ async fn a_dropped_provider_leaves_no_task() {
         MockProvider::start(Script::seeded(1).fault(When::always(), Fault::silence(Phase::InHead))).await.unwrap();
     let mut stream = connect(&provider).await;
     stream.write_all(post("").as_bytes()).await.unwrap();
-    provider_has_seen(&provider, 1).await;
+    has_seen(&provider, 1).await;
     drop(provider);
-    read(&mut stream).await;
+    let _ = read(&mut stream).await;
     while tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0 {
         tokio::task::yield_now().await;
     }
@@ -229,10 +227,4 @@ async fn a_script_that_makes_no_sense_does_not_start() {
     let error = MockProvider::start(script).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(error.to_string(), "chance: a share of the requests, from 0.0 to 1.0");
-}
-
-async fn provider_has_seen(provider: &MockProvider, requests: usize) {
-    while provider.log().records.len() < requests {
-        tokio::task::yield_now().await;
-    }
 }
