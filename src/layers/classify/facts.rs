@@ -165,7 +165,7 @@ impl Facts {
         let number = as_number(value);
         let status = number.and_then(|number| u16::try_from(number).ok()).filter(|number| (100..600).contains(number));
         if let Some(status) = status {
-            if STATUS_FIELDS.contains(&name) {
+            if STATUS_FIELDS.contains(&name) && status >= 400 {
                 self.number = self.number.or(Some(status));
             }
         } else if CODE_FIELDS.contains(&name) {

@@ -47,7 +47,9 @@ pub(super) const WORDS: &[Rule] = &[
             "available context size",
             "context size has been exceeded",
             "exceeds the context window",
-            "exceeds the model's maximum",
+            "exceeds the model's maximum context",
+            "exceeds the model's maximum input",
+            "exceeds the model's maximum sequence",
             "context window exceeded",
             "outside of the context window",
             "exceeds the model context",
@@ -90,7 +92,6 @@ pub(super) const WORDS: &[Rule] = &[
             "exceeds the maximum allowed input",
             "input length*exceeds",
             "token limit*exceeded by",
-            "input exceeds",
         ],
     ),
     Rule::words(

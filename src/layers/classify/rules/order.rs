@@ -12,6 +12,7 @@ const ORDER: &[&[Rule]] = &[
     context::CODES,
     filter::WORDS,
     access::WORDS,
+    access::TOKEN_WORDS,
     access::CODES,
     models::CODES,
     limits::TOO_LARGE,
