@@ -5,13 +5,17 @@ use crate::Kind::{QuotaExhausted, RateLimited};
 pub(super) const CODES: &[Rule] = &[
     // The one 402 that passes by itself: other requests of the same account settle.
     Rule::codes(RateLimited, On::Any, &["openrouter_in_flight_budget"]),
-    // DashScope answers a per-minute limit with OpenAI's word for an empty account.
+    // A free allowance that is used up does not fill again; a paid one is a limit a minute, though DashScope calls both by
+    // OpenAI's word for an empty account.
+    Rule::words(QuotaExhausted, On::Client, &["free allocated quota exceeded"]),
     Rule::words(RateLimited, On::Only(&[429]), &["allocated quota exceeded"]),
     Rule::codes(
         QuotaExhausted,
         On::Any,
         &[
             "insufficient_quota",
+            "*:insufficient_quota",
+            "insufficient_user_quota",
             "insufficientquota",
             "1309",
             "1310",
