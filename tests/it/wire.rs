@@ -151,6 +151,14 @@ async fn silence_is_a_timeout_in_its_phase() {
 }
 
 #[tokio::test]
+async fn a_handshake_that_takes_too_long_is_a_timeout_while_connecting() {
+    let impatient = reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_millis(200)).build().unwrap();
+    let url = server(Then::Silence(b"")).await.replace("http:", "https:");
+    let error = ask(impatient, &url).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Some(Phase::Connect)));
+}
+
+#[tokio::test]
 async fn what_no_retry_mends_is_not_retryable() {
     let redirected = failed(Then::Close(b"HTTP/1.1 302 Found\r\nlocation: /v1\r\ncontent-length: 0\r\n\r\n")).await;
     assert_eq!((redirected.kind(), redirected.is_retryable()), (Kind::Transport, false));

@@ -92,8 +92,11 @@ fn mend(text: &str) -> Option<Value> {
             b'{' | b'[' if open.len() == DEPTH => return None,
             b'{' => open.push('}'),
             b'[' => open.push(']'),
-            b'}' | b']' => drop(open.pop()),
-            b',' => comma = Some((at, open.clone())),
+            b'}' | b']' => {
+                open.pop();
+                comma = comma.filter(|(_, depth)| *depth <= open.len());
+            }
+            b',' => comma = Some((at, open.len())),
             _ => {}
         }
     }
@@ -103,8 +106,8 @@ fn mend(text: &str) -> Option<Value> {
         serde_json::from_str(&format!("{text}{quote}{ends}")).ok()
     };
     closed(here, if quoted { "\"" } else { "" }, &open).or_else(|| {
-        let (at, open) = comma?;
-        closed(&text[..at], "", &open)
+        let (at, depth) = comma?;
+        closed(&text[..at], "", &open[..depth])
     })
 }
 

@@ -55,10 +55,9 @@ impl Classifier {
     /// A body that is empty, cut or damaged is a [`Kind::Transport`] failure, a page for people [`Kind::Unknown`].
     #[must_use]
     pub fn success(&self, headers: &HeaderMap, body: &[u8]) -> Option<Error> {
-        let plain = |kind| Some(self.named(Error::provider(kind)).with_status(200));
         match body::read(body) {
             Body::Empty | Body::Cut(..) => self.damaged(),
-            Body::Html(_) | Body::Text(_) => plain(Kind::Unknown),
+            Body::Html(_) | Body::Text(_) => Some(self.named(Error::provider(Kind::Unknown))),
             Body::Json(value) => {
                 let found = envelope::error_in(None, &value)?;
                 Some(self.verdict(&Answer::told(found, &value), headers))

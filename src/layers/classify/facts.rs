@@ -11,6 +11,7 @@ use std::time::Duration;
 const CODES: usize = 32;
 const TEXTS: usize = 16;
 const TEXT_BYTES: usize = 8 * 1024;
+const WORDS_BYTES: usize = 16 * 1024;
 const ITEMS: usize = 8;
 const DEPTH: usize = 12;
 
@@ -100,6 +101,9 @@ impl Facts {
     pub(super) fn finish(mut self) -> Self {
         self.texts.sort_by_key(|text| text.0);
         for (_, text) in &self.texts {
+            if self.all.len() >= WORDS_BYTES {
+                break;
+            }
             self.words.push_str(&mask(&lower(text)));
             self.words.push('\n');
             self.all.push_str(text);
@@ -165,7 +169,7 @@ impl Facts {
         let number = as_number(value);
         let status = number.and_then(|number| u16::try_from(number).ok()).filter(|number| (100..600).contains(number));
         if let Some(status) = status {
-            if STATUS_FIELDS.contains(&name) {
+            if STATUS_FIELDS.contains(&name) && status >= 400 {
                 self.number = self.number.or(Some(status));
             }
         } else if CODE_FIELDS.contains(&name) {

@@ -78,6 +78,7 @@ const WORDS: &[(Scope, &[&str])] = &[
             "-per-min",
             "byminute",
             "requests_per_min",
+            "requests*per-minute",
             "requestsperminute",
             "per minute request limit",
             "call rate limit",

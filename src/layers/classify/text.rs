@@ -15,7 +15,7 @@ pub(super) fn lower(text: &str) -> String {
 }
 
 /// A text that wraps another error says so; what it quotes is that error, not a prompt.
-const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "returned"];
+const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "returned", "upstream"];
 
 pub(super) fn is_wrapper(text: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| text.contains(wrapper))
@@ -51,7 +51,8 @@ pub(super) fn mask(text: &str) -> String {
         }
     }
     masked.push_str(rest);
-    masked
+    // A text that is one quotation is the provider's own.
+    if masked.contains(char::is_alphabetic) { masked } else { text.to_owned() }
 }
 
 /// How far away a closing quote is looked for, which keeps the search linear.

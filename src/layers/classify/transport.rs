@@ -27,8 +27,6 @@ const TEXTS: &[(&str, Verdict)] = &[
     ("operation was canceled by the caller", is(Kind::Cancelled)),
     ("builder error", is(Kind::InvalidRequest)),
     ("operation timed out", is(Kind::Timeout)),
-    ("request timed out", is(Kind::Timeout)),
-    ("deadline has elapsed", is(Kind::Timeout)),
     ("keep-alive timed out", is(Kind::Timeout)),
     ("stream idle timeout", is(Kind::Timeout)),
     ("Connection timed out (os error 110)", is(Kind::Timeout)),

@@ -5,13 +5,17 @@ use crate::Kind::{QuotaExhausted, RateLimited};
 pub(super) const CODES: &[Rule] = &[
     // The one 402 that passes by itself: other requests of the same account settle.
     Rule::codes(RateLimited, On::Any, &["openrouter_in_flight_budget"]),
-    // DashScope answers a per-minute limit with OpenAI's word for an empty account.
+    // A free allowance that is used up does not fill again; a paid one is a limit a minute, though DashScope calls both by
+    // OpenAI's word for an empty account.
+    Rule::words(QuotaExhausted, On::Client, &["free allocated quota exceeded"]),
     Rule::words(RateLimited, On::Only(&[429]), &["allocated quota exceeded"]),
     Rule::codes(
         QuotaExhausted,
         On::Any,
         &[
             "insufficient_quota",
+            "*:insufficient_quota",
+            "insufficient_user_quota",
             "insufficientquota",
             "1309",
             "1310",
@@ -91,7 +95,6 @@ pub(super) const WORDS: &[Rule] = &[
             "ran out of credits",
             "out of credits",
             "have any credits",
-            "no credits",
             "not enough credits",
             "credits are depleted",
             "credits depleted",
@@ -103,8 +106,6 @@ pub(super) const WORDS: &[Rule] = &[
             "insufficient funds",
             "balance is insufficient",
             "insufficient account balance",
-            "account balance is",
-            "negative balance",
             "negative credit balance",
             "included credits",
             "key limit exceeded",
@@ -123,7 +124,6 @@ pub(super) const WORDS: &[Rule] = &[
             "calls / month",
             "limit: 0",
             "bill is overdue",
-            "overdue payment",
             "payment is overdue",
             "in arrears",
             "account is overdue",
@@ -140,18 +140,29 @@ pub(super) const WORDS: &[Rule] = &[
             "billing account*disabled",
             "billing account*not active",
             "account is not active, please check your billing",
-            "payment method",
             "payment required",
             "purchase more credits",
-            "add credits to",
-            "top up",
-            "please recharge",
             "insufficient quota",
             "余额不足",
             "欠费",
-            "充值",
             "额度不足",
             "免费额度",
+        ],
+    ),
+    // Rate limits advertise with these: "add a payment method to increase your rate limit".
+    Rule::words(
+        QuotaExhausted,
+        On::Refused,
+        &[
+            "payment method",
+            "top up",
+            "add credits to",
+            "please recharge",
+            "no credits",
+            "account balance is",
+            "negative balance",
+            "overdue payment",
+            "充值",
         ],
     ),
     // Google says this of every limit, per-minute ones included.

@@ -112,6 +112,8 @@ pub(super) const OVERLOAD: &[Rule] = &[
             "no capacity available",
             "maximum pending requests",
             "queue is full",
+            "model busy",
+            "model is busy",
             "out of capacity",
             "访问量过大",
             "overloaded or not ready",

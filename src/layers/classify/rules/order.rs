@@ -1,0 +1,48 @@
+use super::super::facts::Facts;
+use super::{access, billing, context, filter, limits, models, parameters, rule::Rule, status};
+
+/// Codes before words, walls before waits: an empty account often looks like a rate limit, never the other way round.
+const ORDER: &[&[Rule]] = &[
+    parameters::CODES,
+    billing::CODES,
+    access::COUNTRY,
+    billing::WORDS,
+    access::KEY_CODES,
+    filter::CODES,
+    context::CODES,
+    filter::WORDS,
+    access::WORDS,
+    access::TOKEN_WORDS,
+    access::CODES,
+    models::CODES,
+    limits::TOO_LARGE,
+    limits::OVERLOAD,
+    limits::RATE,
+    status::CODES,
+    context::WORDS,
+    models::RETIRED_PARAMETERS,
+    models::WORDS,
+    parameters::WORDS,
+    limits::WORDS,
+    status::FRAME_CODES,
+];
+
+/// The first row that holds.
+pub(in super::super) fn first(facts: &Facts, provider: Option<&str>) -> Option<&'static Rule> {
+    ORDER.iter().flat_map(|table| table.iter()).find(|rule| rule.holds(facts, provider))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::classify::rules::On;
+
+    #[test]
+    fn rows_are_written_in_lower_case_and_ask_something() {
+        for rule in ORDER.iter().copied().flatten() {
+            let all = [rule.codes, rule.beside, rule.words].concat();
+            assert!(all.iter().all(|text| *text == text.to_lowercase() && !text.is_empty()), "{rule:?}");
+            assert!(!all.is_empty() || matches!(rule.on, On::Only(_)), "{rule:?}");
+        }
+    }
+}
