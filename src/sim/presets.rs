@@ -8,24 +8,24 @@ const fn ms(millis: u64) -> Duration {
 impl Script {
     /// A believable provider on a bad day, with waits short enough for a demonstration.
     ///
-    /// About three in ten answers go wrong: 429 with a wait, 500, 502, 503, 529, resets, cut bodies, slow answers, a
+    /// About one answer in four goes wrong: 429 and 503 with a wait, 500, 502, 529, resets, cut bodies, slow answers, a
     /// few silences of three seconds, malformed bodies; one in two hundred is refused for its content, which no retry
-    /// mends. From 1.5 s to 2.5 s nothing works at all. It lets 100 requests through at once and 40 a second.
+    /// mends. From 1.5 s to 2.5 s nothing works at all. It lets 100 requests through at once and 100 a second.
     #[must_use]
     pub fn storm(seed: u64) -> Self {
-        let (rpm, burst) = (NonZeroU32::MIN.saturating_add(2399), NonZeroU32::MIN.saturating_add(99));
+        let (rpm, burst) = (NonZeroU32::MIN.saturating_add(5999), NonZeroU32::MIN.saturating_add(99));
         Self::seeded(seed)
             .answer(Answer::default().delay(ms(20)..ms(120)))
             .limits(Limits::default().requests_per_minute(rpm).burst(burst))
-            .outage(ms(1500)..ms(2500), Fault::status(503).header("retry-after-ms", "400"))
-            .fault(When::chance(0.04), Fault::status(429).header("retry-after-ms", "250").header("retry-after", "1"))
-            .fault(When::chance(0.04), Fault::status(500))
-            .fault(When::chance(0.02), Fault::status(502).header("content-type", "text/html").body(BAD_GATEWAY))
-            .fault(When::chance(0.04), Fault::status(503))
-            .fault(When::chance(0.03), Fault::status(529).body(OVERLOADED))
-            .fault(When::chance(0.03), Fault::reset(Phase::BeforeHead))
+            .outage(ms(1500)..ms(2500), Fault::status(503).header("retry-after", "1"))
+            .fault(When::chance(0.06), Fault::status(429).header("retry-after-ms", "250").header("retry-after", "1"))
+            .fault(When::chance(0.03), Fault::status(500))
+            .fault(When::chance(0.01), Fault::status(502).header("content-type", "text/html").body(BAD_GATEWAY))
+            .fault(When::chance(0.04), Fault::status(503).header("retry-after-ms", "500"))
+            .fault(When::chance(0.02), Fault::status(529).body(OVERLOADED))
+            .fault(When::chance(0.02), Fault::reset(Phase::BeforeHead))
             .fault(When::chance(0.01), Fault::reset(Phase::InHead))
-            .fault(When::chance(0.02), Fault::cut(Phase::InBody))
+            .fault(When::chance(0.01), Fault::cut(Phase::InBody))
             .fault(When::chance(0.01), Fault::reset(Phase::InBody))
             .fault(When::chance(0.04), Fault::delay(Phase::BeforeHead, ms(400)..ms(1500)))
             .fault(When::chance(0.01), Fault::delay(Phase::InBody, ms(100)..ms(300)))
