@@ -1,4 +1,29 @@
 //! Tower layers that keep calls to LLM providers standing.
+//!
+//! ```no_run
+//! use seawall::{Stack, chat, provider::OpenAi};
+//! use std::time::Duration;
+//!
+//! # #[cfg(feature = "reqwest")]
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = OpenAi::from_env()?.client()?;
+//! let stack = Stack::chat(client).deadline(Duration::from_secs(120)).build()?;
+//! let reply = stack.ask(chat::Request::new("gpt-4o-mini").user("What is a seawall?")).await?;
+//! println!("{}", reply.text());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Error`] is what every failure becomes, once, at the bottom. Layers only ask its questions.
+//! - [`classify`] makes it of HTTP answers, transport errors and anybody's own errors.
+//! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts.
+//! - [`Stack`] puts the layers in their places; each also stands alone in a `tower::ServiceBuilder`.
+//! - [`chat`] and [`provider`] are the words of a conversation, and clients that speak them.
+//! - `sim` (feature `mock-provider`) is a provider that misbehaves, for tests.
+//!
+//! Every layer has one parameter for the [`Shape`] of what passes through it: [`Bare`] for any request, [`Http`] for
+//! `http` types, [`chat::Chat`] for chats. A layer's guard stays in an answer until that is over: see [`Ending`]. What a
+//! call still may do travels with it: see [`Context`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod context;
@@ -34,3 +59,7 @@ pub use secret::Secret;
 pub use shape::{Bare, Http, InCall, Note, Replay, Shape};
 pub use stack::Stack;
 pub use usage::Usage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,11 +1,12 @@
 //! What came of the calls, as a table for people and as JSON for scripts.
 use std::{collections::BTreeMap, time::Duration};
 
-use seawall::{Error, chat::Reply};
+use seawall::{Error, GaveUp, chat::Reply};
 
 /// One call, when it has ended.
 pub(crate) struct Done {
     failed: Option<&'static str>,
+    gave_up: Option<GaveUp>,
     waited: Duration,
     took: Duration,
 }
@@ -13,8 +14,11 @@ pub(crate) struct Done {
 impl Done {
     pub(crate) fn new(result: Result<Reply, Error>, took: Duration) -> Self {
         match result {
-            Ok(reply) => Self { failed: None, waited: reply.trail().waited(), took },
-            Err(error) => Self { failed: Some(error.kind().as_str()), waited: error.trail().waited(), took },
+            Ok(reply) => Self { failed: None, gave_up: None, waited: reply.trail().waited(), took },
+            Err(error) => {
+                let (failed, gave_up) = (Some(error.kind().as_str()), error.gave_up());
+                Self { failed, gave_up, waited: error.trail().waited(), took }
+            }
         }
     }
 }
@@ -22,6 +26,7 @@ impl Done {
 pub(crate) struct Report {
     calls: usize,
     failures: BTreeMap<&'static str, usize>,
+    gave_up: BTreeMap<String, usize>,
     sends: u64,
     waited: Duration,
     /// Of the answered calls, sorted.
@@ -34,9 +39,14 @@ impl Report {
         for kind in done.iter().filter_map(|call| call.failed) {
             *failures.entry(kind).or_default() += 1;
         }
+        let mut gave_up = BTreeMap::new();
+        for reason in done.iter().filter_map(|call| call.gave_up) {
+            *gave_up.entry(reason.to_string()).or_default() += 1;
+        }
         let mut took: Vec<_> = done.iter().filter(|call| call.failed.is_none()).map(|call| call.took).collect();
         took.sort_unstable();
-        Self { calls: done.len(), failures, sends, waited: done.iter().map(|call| call.waited).sum(), took }
+        let waited = done.iter().map(|call| call.waited).sum();
+        Self { calls: done.len(), failures, gave_up, sends, waited, took }
     }
 
     pub(crate) fn json(&self) -> String {
@@ -69,4 +79,7 @@ pub(crate) fn print(bare: &Report, seawall: &Report) {
     row("waited between attempts", &|report| format!("{:.1?}", report.waited));
     row("answered within, p50", &|report| format!("{} ms", report.percentile(50)));
     row("answered within, p99", &|report| format!("{} ms", report.percentile(99)));
+    for (reason, calls) in &seawall.gave_up {
+        println!("seawall gave {calls} of them up, as {reason}");
+    }
 }
