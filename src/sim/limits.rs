@@ -200,6 +200,13 @@ mod tests {
     }
 
     #[test]
+    fn an_idle_hour_saves_no_more_than_the_burst() {
+        let mut limiter = limiter(600, 5);
+        let hour = Duration::from_secs(3600);
+        assert_eq!((0..100).filter(|_| limiter.admit(hour, 0, 0).is_ok()).count(), 5);
+    }
+
+    #[test]
     fn a_refusal_takes_from_no_bucket() {
         let limit = |n| NonZeroU32::new(n).unwrap();
         let limits = Limits::default().requests_per_minute(limit(2)).tokens_per_minute(limit(100));
