@@ -189,7 +189,7 @@ mod tests {
             now += wait;
             limiter.admit(now, 0, 0).unwrap();
         }
-        assert!(now.as_secs_f64() - 100.0 * 60.0 / 7.0 < 1e-6, "and nothing is rounded away: {now:?}");
+        assert_eq!(now.as_nanos(), 100 * UNIT.div_ceil(7), "each to the nanosecond above");
     }
 
     #[test]
