@@ -189,7 +189,7 @@ mod tests {
             now += wait;
             limiter.admit(now, 0, 0).unwrap();
         }
-        assert!(now.as_secs_f64() - 100.0 * 60.0 / 7.0 < 1e-6, "and nothing is rounded away: {now:?}");
+        assert_eq!(now.as_nanos(), 100 * UNIT.div_ceil(7), "each to the nanosecond above");
     }
 
     #[test]
@@ -197,6 +197,13 @@ mod tests {
         let mut limiter = limiter(600, 50);
         let through = (0..60_000).filter(|ms| limiter.admit(Duration::from_millis(*ms), 0, 0).is_ok()).count();
         assert_eq!(through, 50 + 599, "the last of the minute comes at its end");
+    }
+
+    #[test]
+    fn an_idle_hour_saves_no_more_than_the_burst() {
+        let mut limiter = limiter(600, 5);
+        let hour = Duration::from_secs(3600);
+        assert_eq!((0..100).filter(|_| limiter.admit(hour, 0, 0).is_ok()).count(), 5);
     }
 
     #[test]

@@ -29,10 +29,11 @@ async fn connect(provider: &MockProvider) -> TcpStream {
     TcpStream::connect(provider.address()).await.unwrap()
 }
 
-/// All that a connection gives, and how it ends.
+/// All that a connection gives, and how it ends. A wire that hangs fails the test after a while of real time.
 async fn read(stream: &mut TcpStream) -> (String, io::Result<()>) {
     let mut bytes = Vec::new();
-    let end = stream.read_to_end(&mut bytes).await;
+    let end = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut bytes)).await;
+    let end = end.unwrap_or_else(|_| panic!("the connection hangs after {:?}", String::from_utf8_lossy(&bytes)));
     (String::from_utf8_lossy(&bytes).into_owned(), end.map(|_| ()))
 }
 

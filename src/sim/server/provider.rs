@@ -27,7 +27,7 @@ use tokio::{
 pub struct MockProvider {
     core: Arc<Core>,
     address: SocketAddr,
-    /// Dropped, it ends the task.
+    /// Dropped, it ends the task, which ends its connections first.
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -106,12 +106,6 @@ impl MockProvider {
         // A task that panicked has nothing left either.
         let _ = (&mut self.task).await;
         self.core.log()
-    }
-}
-
-impl Drop for MockProvider {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

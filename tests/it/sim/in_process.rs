@@ -216,6 +216,22 @@ async fn an_outage_fails_every_request_from_its_begin_to_its_end() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_outage_takes_no_thinking_and_nothing_from_the_limits() {
+    guarded(async {
+        let limits = Limits::default().requests_per_minute(limit(1));
+        let script = Script::seeded(1).limits(limits).answer(Answer::default().delay(seconds(9)));
+        let provider = provider(script.outage(seconds(0)..seconds(1), Fault::reset(Phase::BeforeBody)));
+        for _ in 0..5 {
+            let (response, took) = timed(head(&provider)).await;
+            assert_eq!((response.unwrap().status().as_u16(), took), (503, seconds(0)));
+        }
+        tokio::time::sleep(seconds(1)).await;
+        assert_eq!(timed(status(&provider)).await, (200, seconds(9)));
+    })
+    .await;
+}
+
 /// Calls by ten callers who give up after a minute.
 async fn storm(script: Script, calls: u64) -> InProcess {
     let provider = provider(script);
