@@ -29,6 +29,7 @@ pin_project! {
     enum State<F> {
         Calling { #[pin] future: F },
         Refused,
+        Over,
     }
 }
 
@@ -51,7 +52,8 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let error = match this.state.project() {
+        let error = match this.state.as_mut().project() {
+            StateProj::Over => return Poll::Pending,
             StateProj::Refused => Error::refusal(Kind::Deadline),
             StateProj::Calling { future } => {
                 if let Poll::Ready(result) = future.poll(cx) {
@@ -62,6 +64,8 @@ where
                 Error::provider(Kind::Timeout).with_phase(this.head.phase())
             }
         };
+        // What nobody waits for any more goes now, and not with this future, which may be kept.
+        this.state.set(State::Over);
         this.head.tell();
         Poll::Ready(Err(error))
     }

@@ -27,6 +27,7 @@ pin_project! {
     enum State<S, Req, F> {
         Readying { inner: S, request: Option<Req> },
         Calling { #[pin] future: F },
+        Over,
     }
 }
 
@@ -67,9 +68,12 @@ where
                         Poll::Pending => break Error::provider(Kind::Timeout).with_phase(this.timer.phase()),
                     }
                 }
+                StateProj::Over => return Poll::Pending,
             };
             this.state.set(next);
         };
+        // What nobody waits for any more goes now, and not with this future, which may be kept.
+        this.state.set(State::Over);
         this.timer.tell();
         Poll::Ready(Err(error))
     }
