@@ -151,6 +151,10 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
                 Ok(wait)
             }
             Err(reason) => {
+                let reason = match reason {
+                    GaveUp::AttemptsSpent | GaveUp::SendsSpent if error.is_refusal() => GaveUp::NotKept,
+                    reason => reason,
+                };
                 let error = error.after(mem::take(this.trail)).with_gave_up(reason);
                 if let Some(sink) = sink {
                     sink.emit(&Event::GaveUp { error: &error, reason });
