@@ -115,6 +115,7 @@ impl fmt::Display for GaveUp {
             Self::PatienceSpent(most) => write!(f, "refusals are waited out for {most:?} at most"),
             Self::BudgetSpent => f.write_str("the retry budget is spent"),
             Self::NotReplayable => f.write_str("the request cannot be sent twice"),
+            Self::NotKept => f.write_str("a refusal of the last attempt is not waited out"),
             Self::OthersOpen => f.write_str("another route is open"),
         }
     }

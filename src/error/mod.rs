@@ -135,10 +135,10 @@ impl Error {
         self
     }
 
-    /// Sets why no further attempt was made. The first layer that gave up is the one that tells.
+    /// Sets why no further attempt was made. The outermost layer that gave up has the last word, as it overruled the others.
     #[must_use]
     pub fn with_gave_up(mut self, reason: GaveUp) -> Self {
-        self.0.gave_up.get_or_insert(reason);
+        self.0.gave_up = Some(reason);
         self
     }
 

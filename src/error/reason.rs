@@ -81,6 +81,8 @@ pub enum GaveUp {
     BudgetSpent,
     /// The request cannot be sent a second time.
     NotReplayable,
+    /// The last attempt was refused before it was sent, and went without a copy to wait with.
+    NotKept,
     /// Another route is open, and is the better way on.
     OthersOpen,
 }

@@ -20,6 +20,7 @@ pin_project! {
     /// Resolves to the reply once all of it has been read, judged and decoded.
     ///
     /// Where `F` is the response future of the service below, and `B` the body of its response.
+    #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<D, F, B> {
         dialect: D,
         reply_limit: usize,

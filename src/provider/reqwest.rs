@@ -92,6 +92,7 @@ fn cause(error: &reqwest::Error) -> String {
 
 pin_project! {
     /// Resolves to the head of the response, with the body still to be read.
+    #[must_use = "futures do nothing unless polled"]
     pub struct Sending {
         #[pin]
         state: State,
