@@ -58,10 +58,11 @@ pub(super) fn nested(text: &str) -> Option<Value> {
     (value.is_object() || value.is_array()).then_some(value)
 }
 
-/// The first object in a text that wraps another provider's error.
+/// The first object in a text that wraps another provider's error, which the text or the object must look like.
 pub(super) fn embedded(text: &str) -> Option<Value> {
-    let start = text.find('{').filter(|_| is_wrapper(&lower(clip(text, 1024))))?;
-    serde_json::Deserializer::from_str(&text[start..]).into_iter().next()?.ok()
+    let start = text.find('{')?;
+    let value: Value = serde_json::Deserializer::from_str(&text[start..]).into_iter().next()?.ok()?;
+    (value.get("error").is_some_and(Value::is_object) || is_wrapper(&lower(clip(text, 1024)))).then_some(value)
 }
 
 /// Without a byte order mark, blank lines and the comment lines that some send to keep a connection alive.

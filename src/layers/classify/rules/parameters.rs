@@ -44,7 +44,6 @@ pub(super) const CODES: &[Rule] = &[
             "operationnotsupported",
             "unsupported_api_for_model",
             "invalid_request_message_order",
-            "previous_response_not_found",
             "invalid_tool_call*",
         ],
     ),
