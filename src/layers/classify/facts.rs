@@ -66,6 +66,8 @@ pub(super) struct Facts {
     pub(super) codes: Vec<(String, String)>,
     /// A status named in the body.
     pub(super) number: Option<u16>,
+    /// Whether a 429 is among the statuses named in the body.
+    pub(super) limited: bool,
     /// The provider's words, by how well they explain.
     pub(super) texts: Vec<(usize, String)>,
     /// All words in lower case, quoted sentences left out: those may be the prompt.
@@ -175,6 +177,7 @@ impl Facts {
         if let Some(status) = status {
             if STATUS_FIELDS.contains(&name) && status >= 400 {
                 self.number = self.number.or(Some(status));
+                self.limited |= status == 429;
             }
         } else if CODE_FIELDS.contains(&name) {
             match (value, number) {

@@ -18,7 +18,7 @@ pub(super) const COUNTRY: &[Rule] = &[
     // Read as a plan without credit they would be told to pay, which helps nobody.
     Rule::words(
         Permission,
-        On::Only(&[400, 401, 403]),
+        On::Of(&[400, 401, 403]),
         &["missing scope", "insufficient authentication scopes", "permission is required"],
     ),
 ];
@@ -33,7 +33,12 @@ pub(super) const WORDS: &[Rule] = &[
     Rule::words(
         Permission,
         On::Refused,
-        &["organization has been disabled", "only authorized for use with", "organization has been restricted"],
+        &[
+            "organization has been disabled",
+            "only authorized for use with",
+            "is not allowed to use",
+            "organization has been restricted",
+        ],
     ),
     Rule::words(
         Auth,

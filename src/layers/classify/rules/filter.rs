@@ -50,6 +50,7 @@ pub(super) const WORDS: &[Rule] = &[Rule::words(
         "inappropriate content",
         "input was flagged",
         "flagged as potentially",
+        "was flagged for",
         "flagged by",
         "requires moderation",
         "prohibited content",

@@ -51,6 +51,7 @@ const RATE_CODES: &[&str] = &[
 pub(super) const TOO_LARGE: &[Rule] = &[
     Rule::codes(RateLimited, On::Of(&[413, 429]), RATE_CODES).saying(&["request too large"]).hopeless(),
     Rule::words(RateLimited, On::Only(&[429]), &["request too large for"]).hopeless(),
+    Rule::words(RateLimited, On::Only(&[413]), &["request too large*tokens per min"]).hopeless(),
 ];
 
 /// No capacity for anybody. A 429 may say this too.
@@ -117,7 +118,7 @@ pub(super) const OVERLOAD: &[Rule] = &[
             "负载已饱和",
             "负载已满",
             "overloaded or not ready",
-            "model is currently loading",
+            "is currently loading",
         ],
     ),
 ];
@@ -142,6 +143,7 @@ pub(super) const WORDS: &[Rule] = &[
             "request limit reached",
             "rate-limited",
             "being rate limited",
+            "been rate limited",
         ],
     ),
 ];
