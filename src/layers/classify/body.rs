@@ -1,5 +1,8 @@
 //! From the bytes of a body to what can be read in it.
-use super::text::{clip, is_wrapper, lower};
+use super::{
+    literal,
+    text::{clip, is_wrapper, lower},
+};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -58,10 +61,17 @@ pub(super) fn nested(text: &str) -> Option<Value> {
     (value.is_object() || value.is_array()).then_some(value)
 }
 
-/// The first object in a text that wraps another provider's error.
+/// The first object in a text that wraps another provider's error, which the text or the object must look like.
 pub(super) fn embedded(text: &str) -> Option<Value> {
-    let start = text.find('{').filter(|_| is_wrapper(&lower(clip(text, 1024))))?;
-    serde_json::Deserializer::from_str(&text[start..]).into_iter().next()?.ok()
+    let start = text.find(['{', '['])?;
+    let (before, object) = text.split_at(start);
+    let json = serde_json::Deserializer::from_str(object).into_iter().next().and_then(Result::ok);
+    let value: Value = json.or_else(|| literal::read(object))?;
+    let error = match &value {
+        Value::Array(items) => items.first().and_then(|item| item.get("error")),
+        value => value.get("error"),
+    };
+    (error.is_some_and(Value::is_object) || is_wrapper(&lower(clip(before, 1024)))).then_some(value)
 }
 
 /// Without a byte order mark, blank lines and the comment lines that some send to keep a connection alive.

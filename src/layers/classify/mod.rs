@@ -40,6 +40,7 @@ mod facts;
 mod future;
 mod judge;
 mod layer;
+mod literal;
 mod reading;
 mod recorded;
 mod rules;

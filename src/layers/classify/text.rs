@@ -15,7 +15,7 @@ pub(super) fn lower(text: &str) -> String {
 }
 
 /// A text that wraps another error says so; what it quotes is that error, not a prompt.
-const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "returned", "upstream"];
+const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "status code", "error from", "returned", "upstream"];
 
 pub(super) fn is_wrapper(text: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| text.contains(wrapper))

@@ -45,6 +45,8 @@ pub(super) const WORDS: &[Rule] = &[Rule::words(
     On::Of(&[400, 422]),
     &[
         "model not exist",
+        "version does not exist",
+        "model is not supported when using",
         "model does not exist",
         "model*does not exist",
         "model*doesn't exist",
