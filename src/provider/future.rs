@@ -6,7 +6,7 @@ use crate::{
     Error, chat,
     time::{self, Sleep},
 };
-use http_body::Body;
+use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 use std::{
     error::Error as StdError,
@@ -15,6 +15,10 @@ use std::{
     pin::Pin,
     task::{Context as Cx, Poll, ready},
 };
+
+/// After so many frames at one go the runtime gets its turn, since a peer may never run out of frames that hold nothing,
+/// and the clocks of this future and of those around it would stand still.
+const FRAMES_A_TURN: usize = 32;
 
 pin_project! {
     /// Resolves to the reply once all of it has been read, judged and decoded.
@@ -59,6 +63,7 @@ where
 {
     fn poll_reply(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<chat::Reply, Error>> {
         let mut this = self.project();
+        let mut frames = 0;
         loop {
             let next = match this.state.as_mut().project() {
                 StateProj::Sending { future } => match ready!(future.poll(cx)) {
@@ -70,7 +75,7 @@ where
                     }
                     Err(error) => return Poll::Ready(Err(this.dialect.classifier().transport(error.into()))),
                 },
-                StateProj::Reading { reading, body, patience } => match body.poll_frame(cx) {
+                StateProj::Reading { reading, body, patience } => match next_frame(body, &mut frames, cx) {
                     Poll::Pending => {
                         ready!(patience.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
                         return Poll::Ready(reading.finish(this.dialect));
@@ -92,6 +97,20 @@ where
             this.state.set(next);
         }
     }
+}
+
+/// The next frame; pending, and woken at once, where this turn has had its frames.
+fn next_frame<B: Body>(
+    body: Pin<&mut B>,
+    frames: &mut usize,
+    cx: &mut Cx<'_>,
+) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    if *frames == FRAMES_A_TURN {
+        cx.waker().wake_by_ref();
+        return Poll::Pending;
+    }
+    *frames += 1;
+    body.poll_frame(cx)
 }
 
 impl<D, F, B, E> Future for ResponseFuture<D, F, B>

@@ -10,6 +10,7 @@ mod corpus;
 mod explain;
 mod fake;
 mod floors;
+mod hostile;
 mod provider;
 mod retry;
 mod sim;

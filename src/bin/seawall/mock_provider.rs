@@ -29,7 +29,7 @@ async fn serve(script: Script, port: u16) -> io::Result<()> {
     writeln!(io::stdout(), "{}", provider.base_url())?;
     tokio::signal::ctrl_c().await?;
     let log = provider.shutdown().await;
-    eprintln!("{} attempts", log.records.len() as u64 + log.dropped);
+    let _ = writeln!(io::stderr(), "{} attempts", log.records.len() as u64 + log.dropped);
     Ok(())
 }
 

@@ -38,6 +38,7 @@ mod decide;
 mod envelope;
 mod facts;
 mod future;
+mod json;
 mod judge;
 mod layer;
 mod literal;
