@@ -1,7 +1,6 @@
 use super::{Leaf, Paved, Stack};
 use crate::{
     Bare, Context, Http, InCall, Invalid, Rng, Sink,
-    chat::Chat,
     retry::{Backoff, Budget, RetryLayer},
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -94,20 +93,6 @@ impl<S> Builder<S, Http> {
     }
 
     /// Limits the silence between two parts of a body. Default 60 s.
-    pub fn idle(mut self, most: Duration) -> Self {
-        self.settings.idle = Some(most);
-        self
-    }
-}
-
-impl<S> Builder<S, Chat> {
-    /// Limits the wait for the head of a stream. Default 60 s.
-    pub fn first_byte(mut self, most: Duration) -> Self {
-        self.settings.first_byte = Some(most);
-        self
-    }
-
-    /// Limits the silence between two parts of a stream. Default 60 s.
     pub fn idle(mut self, most: Duration) -> Self {
         self.settings.idle = Some(most);
         self
