@@ -23,7 +23,7 @@ const RATE_CODES: &[&str] = &[
     "too-many-requests",
     "request_limit_exceeded",
     "requestlimitexceeded*",
-    "limitexceeded*",
+    "limitexceeded",
     "requestthrottled*",
     "limit_requests",
     "limit_tokens",
