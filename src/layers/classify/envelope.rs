@@ -41,19 +41,21 @@ pub(super) fn error_in(event: Option<&str>, value: &Value) -> Option<Found> {
     let flat = value.get("object").and_then(Value::as_str) == Some("error") || told("error_type").is_some();
     let failed = value.get("base_resp").and_then(|response| response.get("status_code")).is_some_and(|code| code != 0);
     let wrapped = value.get("Response").and_then(|response| response.get("Error")).is_some_and(|error| !is_void(error));
-    let own = told("error").is_some() || wrapped || choice_error(value);
+    let listed = value.get("success") == Some(&Value::Bool(false)) && told("errors").is_some();
+    let own = told("error").is_some() || listed || wrapped || choice_error(value);
     if named || flat || failed || own || code_and_message(value) {
         return Some(Found::Here);
     }
     withheld(value).or_else(|| finished_with(value, "error").then_some(Found::Code("error")))
 }
 
-/// `null`, an empty string and an empty object are how some say that there is no error.
+/// `null` and what is empty are how some say that there is no error.
 fn is_void(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),
         Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
         _ => false,
     }
 }

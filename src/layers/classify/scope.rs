@@ -16,7 +16,6 @@ const WORDS: &[(Scope, &[&str])] = &[
             "tokens_per_day",
             "tokensperday",
             "request tokens*daily rate limit",
-            "limit type: tokens per day",
         ],
     ),
     (

@@ -53,7 +53,6 @@ pub(super) const WORDS: &[Rule] = &[
             "api key expired",
             "api key has expired",
             "api key is invalid",
-            "api key you provided is invalid",
             "api key provided is invalid",
             "api-key you provided",
             "api key you provided",

@@ -66,7 +66,6 @@ pub(super) const WORDS: &[Rule] = &[Rule::words(
         "violates our policies",
         "violate our policies",
         "violates the terms of service",
-        "不安全或敏感内容",
         "敏感内容",
         "敏感词",
     ],

@@ -82,7 +82,6 @@ pub(super) const WORDS: &[Rule] = &[
             "isn't supported by this model",
             "isn't supported for this model",
             "is not enabled for",
-            "requires --enable-auto-tool-choice",
             "thinking is not supported",
             "is not compatible with this model",
             "unsupported_parameter",
