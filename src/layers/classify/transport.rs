@@ -53,7 +53,7 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
         Ok(ours) => return *ours,
         Err(foreign) => without_url(foreign),
     };
-    let copy = chain(&*error).find_map(|cause| cause.downcast_ref::<Error>()).map(copy_of);
+    let copy = chain(&*error).find_map(|cause| cause.downcast_ref::<Error>()).map(Error::without_source);
     if let Some(copy) = copy {
         return copy.with_source(error);
     }
@@ -121,38 +121,6 @@ fn phase(error: &(dyn StdError + 'static)) -> Option<Phase> {
         cause.downcast_ref().is_some_and(refused) || cause.to_string().split(": ").any(|part| part == CONNECT)
     });
     if connecting { Some(Phase::Connect) } else { client_phase(error) }
-}
-
-/// An error of ours that another error wraps: it cannot be taken out, so its facts are copied.
-fn copy_of(ours: &Error) -> Error {
-    let mut copy = match ours.origin() {
-        crate::Origin::Provider => Error::provider(ours.kind()),
-        crate::Origin::TokenServer => Error::token_server(ours.kind()),
-        crate::Origin::Local => Error::refusal(ours.kind()),
-    };
-    copy = copy.with_sends(ours.sends());
-    if ours.is_retryable() != copy.is_retryable() && !ours.is_delivered() {
-        copy = copy.with_retryable(ours.is_retryable());
-    }
-    if ours.is_delivered() {
-        copy = copy.delivered();
-    }
-    if let Some(wait) = ours.retry_after() {
-        copy = copy.with_retry_after(wait);
-    }
-    if let Some(status) = ours.status() {
-        copy = copy.with_status(status);
-    }
-    if let Some(phase) = ours.phase() {
-        copy = copy.with_phase(phase);
-    }
-    if let Some(scope) = ours.scope() {
-        copy = copy.with_scope(scope);
-    }
-    match ours.provider_name() {
-        Some(name) => copy.with_provider(name.to_owned()),
-        None => copy,
-    }
 }
 
 #[cfg(feature = "reqwest")]

@@ -1,3 +1,6 @@
+#[cfg(feature = "reqwest")]
+mod reqwest;
+
 use crate::{Call, Context, Ending, Error, Guard, Held, Outcome, Trail};
 use http_body::Body;
 use std::pin::pin;
@@ -73,7 +76,8 @@ impl<R, G: Guard> Ending<R, G> for Bare {
 
 /// `http::Request` and `http::Response`: guards ride in the body, context and trail in the extensions.
 ///
-/// A request streams if it accepts `text/event-stream`.
+/// A request streams if it accepts `text/event-stream`. reqwest's own requests and responses are seen alike (feature
+/// `reqwest`): see the implementations below.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Http;
 
