@@ -12,7 +12,7 @@ use std::pin::pin;
 /// [`Ending`] to stay until an answer is over.
 #[diagnostic::on_unimplemented(
     message = "shape `{Self}` does not know requests of type `{Req}`",
-    note = "`Bare` takes any request, `Http` an `http::Request`, `Chat` a `chat::Request`; inside a stack they come as `Call<Req>`"
+    note = "`Bare` takes any request, `Http` an `http::Request` or a `reqwest::Request`, `Chat` a `chat::Request`; inside a stack they come as `Call<Req>`"
 )]
 pub trait Shape<Req> {
     /// What the call still may do, where the request tells.

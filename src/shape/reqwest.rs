@@ -87,8 +87,9 @@ impl Body for Judged {
         Pin::new(&mut self.0).poll_frame(cx).map_err(judged)
     }
 
+    /// A reqwest that decompresses does not pass on the end of a body that it left as it was, but what is left of it.
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.0.is_end_stream() || self.0.size_hint().exact() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
