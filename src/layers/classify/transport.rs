@@ -19,7 +19,9 @@ const fn is(kind: Kind) -> Verdict {
 const HOPELESS: Verdict = Verdict { kind: Kind::Transport, hopeless: true };
 
 /// Texts of hyper, hyper-util, h2, rustls and reqwest, whose types are private or not ours to name. An error is looked up
-/// by its whole text, and by the parts of it between `: `.
+/// by its whole text, and by the parts of it between `: `. A test has the locked versions say each of them.
+///
+/// Of a body that is cut by HTTP/2 keep-alive h2 says no more than of a connection that was closed: that is no timeout here.
 const TEXTS: &[(&str, Verdict)] = &[
     ("invalid peer certificate", HOPELESS),
     ("proxy authorization required", HOPELESS),
@@ -37,6 +39,7 @@ const TEXTS: &[(&str, Verdict)] = &[
     ("http2 error", is(Kind::Transport)),
     ("channel closed", is(Kind::Transport)),
     ("operation was canceled", is(Kind::Transport)),
+    ("tunnel error", is(Kind::Transport)),
     ("unsuccessful tunnel", is(Kind::Transport)),
     ("dns error", is(Kind::Transport)),
     ("tcp connect error", is(Kind::Transport)),
