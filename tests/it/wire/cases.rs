@@ -14,7 +14,7 @@ use seawall::{
     provider::{OpenAi, Reqwest},
 };
 use std::{collections::BTreeSet, error::Error as StdError, time::Duration};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::OnceCell};
 use tower::{Layer, ServiceExt};
 
 /// A failure, as each way to a verdict tells it.
@@ -71,12 +71,17 @@ async fn over_the_provider(client: reqwest::Client, url: &str) -> Error {
     provider.oneshot(chat::Request::new("m").user("hello")).await.unwrap_err()
 }
 
-async fn cases() -> Vec<Case> {
-    let mut cases = connecting().await;
-    cases.extend(handshakes().await);
-    cases.extend(answers().await);
-    cases.extend(streams().await);
-    cases
+/// Produced once for all tests.
+async fn cases() -> &'static [Case] {
+    static CASES: OnceCell<Vec<Case>> = OnceCell::const_new();
+    let produced = || async {
+        let mut cases = connecting().await;
+        cases.extend(handshakes().await);
+        cases.extend(answers().await);
+        cases.extend(streams().await);
+        cases
+    };
+    CASES.get_or_init(produced).await
 }
 
 const CONNECTING: (Kind, Phase, bool) = (Kind::Transport, Phase::Connect, true);
@@ -180,7 +185,8 @@ fn texts() -> Vec<&'static str> {
 
 #[tokio::test]
 async fn what_loopback_can_produce_is_judged_as_the_corpus_says() {
-    for Case { id, expected: (kind, phase, retryable), told } in cases().await {
+    for Case { id, expected, told } in cases().await {
+        let (kind, phase, retryable) = *expected;
         for error in told {
             assert_eq!((error.kind(), error.phase()), (kind, phase), "{id}");
             // What breaks a body that somebody reads is delivered, and then nothing is sent again.

@@ -82,11 +82,13 @@ async fn a_body_that_streams_is_sent_once() {
 #[tokio::test]
 async fn an_answer_that_stalls_ends_at_the_idle_timeout() {
     let url = server(Then::Silence(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"half")).await;
-    let mut response = stacked().oneshot(post(&url)).await.unwrap();
+    let outer = Scribe::default();
+    let mut response = Http.hold(stacked().oneshot(post(&url)).await.unwrap(), outer.clone());
     assert_eq!(response.chunk().await.unwrap().unwrap(), "{\"half");
     let error = Classifier::new().transport(response.chunk().await.unwrap_err().into());
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Some(Phase::Idle)));
     assert!(error.is_delivered() && !error.is_retryable());
+    assert_eq!(*outer.0.lock().unwrap(), ["Content", "timeout Some(Idle)"]);
 }
 
 #[tokio::test]
