@@ -1,4 +1,5 @@
 //! One error, classified once, at the bottom; above it, layers only ask its questions.
+mod copy;
 mod display;
 mod kind;
 mod questions;
