@@ -9,6 +9,7 @@ const KEPT: usize = 64;
 pub struct Trail {
     attempts: Vec<Attempt>,
     sends: u32,
+    waited: Duration,
 }
 
 /// One failed attempt.
@@ -72,10 +73,10 @@ impl Trail {
         self.attempts.is_empty()
     }
 
-    /// How long the call waited after them, together.
+    /// How long the call waited after them, together, exact however long the trail.
     #[must_use]
     pub fn waited(&self) -> Duration {
-        self.attempts.iter().fold(Duration::ZERO, |sum, attempt| sum.saturating_add(attempt.waited))
+        self.waited
     }
 
     /// Adds a failed attempt, with the trail that it brings, and the wait that follows it.
@@ -83,7 +84,7 @@ impl Trail {
         self.append(std::mem::take(&mut error.0.trail));
         let (kind, sends, status) = (error.kind(), error.0.sends, error.status());
         let provider = error.0.provider.take();
-        self.append(Self { attempts: vec![Attempt { kind, sends, status, provider, waited }], sends });
+        self.append(Self { attempts: vec![Attempt { kind, sends, status, provider, waited }], sends, waited });
     }
 
     /// Puts `earlier` in front: an outer layer tells its trail after an inner one did, but lived through it before.
@@ -94,6 +95,7 @@ impl Trail {
 
     fn append(&mut self, mut later: Self) {
         self.sends = self.sends.saturating_add(later.sends);
+        self.waited = self.waited.saturating_add(later.waited);
         match self.attempts.is_empty() {
             true => self.attempts = later.attempts,
             false => self.attempts.append(&mut later.attempts),
@@ -112,7 +114,7 @@ mod tests {
         for _ in 0..1000 {
             trail.push(Error::provider(Kind::Server), Duration::from_secs(1));
         }
-        assert_eq!((trail.attempts().len(), trail.sends()), (KEPT, 1000));
+        assert_eq!((trail.attempts().len(), trail.sends(), trail.waited()), (KEPT, 1000, Duration::from_secs(1000)));
     }
 
     #[test]

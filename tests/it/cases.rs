@@ -179,7 +179,10 @@ async fn a_wait_that_cannot_be_read_is_as_if_there_were_none() {
     guarded(async {
         let waits = async |value: Option<&str>| {
             let fault = Fault::status(429);
-            let provider = provider(value.map_or(fault.clone(), |value| fault.header("retry-after", value)));
+            let provider = provider(match value {
+                Some(value) => fault.header("retry-after", value),
+                None => fault,
+            });
             let error = failed(&stack(&provider).build().unwrap()).await;
             assert_eq!((error.retry_after(), provider.seen()), (None, 3), "{value:?}");
             gaps(&provider)

@@ -207,3 +207,19 @@ fn a_stack_has_a_name_that_fits_on_a_line_and_can_be_shared() {
     fn shared<T: Clone + Send + Sync + 'static>() {}
     shared::<Stack<Paved<Client, Http>, Http>>();
 }
+
+/// What an attempt of the outer stack had sent when its time was over, only the inner one knows.
+#[tokio::test(start_paused = true)]
+async fn sends_of_a_stack_within_are_counted_although_its_attempt_takes_too_long() {
+    guarded(async {
+        let model = fake(|n, _: chat::Request| if n % 2 == 0 { failing::<Reply>(Kind::Server) } else { Never });
+        let inner = Stack::chat(model.clone()).seed(1).build().unwrap();
+        let outer = Stack::chat(inner).whole(seconds(5)).sends(4).build().unwrap();
+        let (result, took) = timed(outer.ask(chat::Request::new("m"))).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.sends(), model.sends(), error.gave_up()), (4, 4, Some(GaveUp::SendsSpent)));
+        assert!(took <= seconds(13), "two attempts of five seconds, and a wait: {took:?}");
+        assert_eq!((error.trail().attempts().len(), model.live()), (3, 0));
+    })
+    .await;
+}

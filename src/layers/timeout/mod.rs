@@ -43,7 +43,8 @@
 //! limit, and an idle instance holds no permit this way. Load shedding therefore belongs inside it.
 //!
 //! # On drop
-//! The work is dropped, and the timer with it; nobody is told.
+//! The work is dropped, and the timer with it; nobody is told. Where a limit ends the work, it is dropped at once, also if
+//! the future is kept.
 mod attempt;
 mod deadline;
 mod timer;

@@ -2,14 +2,17 @@
 use crate::{ask, fake::*, guarded, seconds, timed};
 use seawall::{
     Bare, Call, Context, Error, Gate, GaveUp, InCall, Kind, Phase, Sink, Stack,
+    chat::{self, Item, Reply},
     retry::{Backoff, Budget, RetryLayer, Schedule},
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use std::{
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
+    task::{Context as Cx, Poll},
     time::Duration,
 };
 use tokio::time::{Instant, advance};
@@ -185,10 +188,10 @@ fn many_threads_share_one_stack_and_every_count_is_exact() {
 async fn nested_stacks_keep_the_earliest_deadline_whoever_set_it() {
     guarded(async {
         for (outer, inner) in [(5, 50), (50, 5)] {
-            let model = fake(|_, _: seawall::chat::Request| Never::<seawall::chat::Reply>);
+            let model = fake(|_, _: chat::Request| Never::<Reply>);
             let within = Stack::chat(model.clone()).deadline(seconds(inner)).max_retries(0).build().unwrap();
             let around = Stack::chat(within).deadline(seconds(outer)).max_retries(0).build().unwrap();
-            let (result, took) = timed(around.ask(seawall::chat::Request::new("m"))).await;
+            let (result, took) = timed(around.ask(chat::Request::new("m"))).await;
             let error = result.unwrap_err();
             assert_eq!((error.phase(), error.sends(), took), (Some(Phase::Total), 1, seconds(5)), "{outer} {inner}");
             assert_eq!(model.live(), 0);
@@ -213,4 +216,47 @@ async fn a_deadline_just_now_sends_nothing_wherever_it_stands() {
         assert_eq!((error.kind(), error.sends(), model.sends()), (Kind::Deadline, 0, 0));
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_stream_of_a_chat_ends_after_its_own_limit_and_is_let_go() {
+    guarded(async {
+        let held = Arc::new(());
+        let within = Arc::clone(&held);
+        let model = fake(move |_, _: chat::Request| {
+            let (mut left, held) = (2, Arc::clone(&within));
+            Now(Ok(Reply::stream(poll_stream(move || {
+                let _ = &held;
+                left -= 1;
+                if left < 0 { Poll::Pending } else { Poll::Ready(Some(Ok(Item::Text("Blue.".into())))) }
+            }))))
+        });
+        let stack = Stack::chat(model).idle(seconds(7)).deadline(seconds(9)).build().unwrap();
+        let mut reply = stack.ask(chat::Request::new("m")).await.unwrap();
+        drop(stack);
+        tokio::time::sleep(seconds(100)).await;
+        assert!(reply.next().await.unwrap().is_ok(), "the deadline is for the head, and a slow reader is not silence");
+        assert!(reply.next().await.unwrap().is_ok());
+        let (item, took) = timed(reply.next()).await;
+        let error = item.unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Idle), seconds(7)));
+        assert!(error.is_delivered() && !error.is_retryable() && reply.next().await.is_none());
+        assert_eq!(Arc::strong_count(&held), 1, "the upstream is let go, while the reply is kept");
+        assert_eq!(reply.text(), "Blue.Blue.");
+    })
+    .await;
+}
+
+struct PollStream<F>(F);
+
+fn poll_stream<F: FnMut() -> Poll<Option<Result<Item, Error>>> + Unpin>(next: F) -> PollStream<F> {
+    PollStream(next)
+}
+
+impl<F: FnMut() -> Poll<Option<Result<Item, Error>>> + Unpin> futures_core::Stream for PollStream<F> {
+    type Item = Result<Item, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Self::Item>> {
+        (self.0)()
+    }
 }

@@ -102,3 +102,19 @@ async fn calls_that_were_never_sent_pay_for_no_retry() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn answers_pay_for_retries_as_failures_do() {
+    guarded(async {
+        let budget = Budget::with_reserve(0.5, 0, 0).unwrap();
+        let layer = RetryLayer::new().budget(&budget);
+        let sound = layer.layer(fails(0, Kind::Server));
+        for _ in 0..3 {
+            ask(&sound, 1).await.unwrap();
+        }
+        let model = fails(9, Kind::Server);
+        assert_eq!(ask(&layer.layer(model.clone()), 1).await.unwrap_err().gave_up(), Some(GaveUp::AttemptsSpent));
+        assert_eq!(model.sends(), 3, "four calls pay for two retries");
+    })
+    .await;
+}

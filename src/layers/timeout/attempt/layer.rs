@@ -6,7 +6,8 @@ use tower::Layer;
 /// Limits one send by phase: until its head, then between two signs of life.
 ///
 /// An attempt whose call has less time left than the limit gets no more than that, until the head is there. What rides
-/// on afterwards is limited by silence alone, so a long answer is not cut at the deadline.
+/// on afterwards is limited by silence alone, so a long answer is not cut at the deadline. Where a request has a
+/// [`Context`](crate::Context), what stands within is told of the limit as its deadline.
 ///
 /// It ends with an [`Error`](crate::Error) of [`Kind::Timeout`](crate::Kind::Timeout), whose
 /// [`phase`](crate::Error::phase) says which limit it was. See the [module](crate::timeout) for an example.
@@ -42,6 +43,8 @@ impl Default for AttemptTimeoutLayer {
 
 impl<H> AttemptTimeoutLayer<H> {
     /// Limits the time to the head of a stream. Default 60 s: a model streams its first words soon, or hangs.
+    ///
+    /// To [`Bare`] nothing is a stream; take [`Http`](crate::Http).
     ///
     /// # Errors
     /// Refuses zero.

@@ -1,5 +1,5 @@
 use super::{AttemptFuture, Idle, layer::Limits};
-use crate::{Bare, Context, Ending, Error, Phase, Shape, Sink, layers::timeout::timer::Timer};
+use crate::{Bare, Ending, Error, Phase, Shape, Sink, layers::timeout::timer::Timer, time};
 use std::task::{Context as Cx, Poll};
 use tower::Service;
 
@@ -18,7 +18,9 @@ impl<S, H> AttemptTimeout<S, H> {
     }
 
     /// The timer of the head: the limit, or the deadline of the call where that comes first.
-    fn head<Req>(&self, request: &Req) -> Timer
+    ///
+    /// The limit goes down as a deadline too: a whole stack within ends by then, and alone knows what it has sent.
+    fn head<Req>(&self, request: &mut Req) -> Timer
     where
         H: Shape<Req>,
     {
@@ -26,11 +28,15 @@ impl<S, H> AttemptTimeout<S, H> {
             true => self.limits.stream,
             false => self.limits.whole,
         };
-        let context = self.shape.context(request).unwrap_or_default();
-        match context.deadline.zip(Context::left(&context)) {
-            Some((deadline, left)) if left <= limit => Timer::at(deadline, left, self.sink.clone()),
-            _ => Timer::after(Phase::FirstByte, limit, self.sink.clone()),
+        if let Some(context) = self.shape.context(request) {
+            let now = time::now();
+            let left = context.deadline.map(|deadline| deadline.saturating_duration_since(now));
+            match context.deadline.zip(left) {
+                Some((deadline, left)) if left <= limit => return Timer::at(deadline, left, self.sink.clone()),
+                _ => self.shape.set_context(request, context.with_deadline(time::after(now, limit))),
+            }
         }
+        Timer::after(Phase::FirstByte, limit, self.sink.clone())
     }
 }
 
@@ -47,8 +53,8 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Req) -> Self::Future {
-        let head = self.head(&request);
+    fn call(&mut self, mut request: Req) -> Self::Future {
+        let head = self.head(&mut request);
         let idle = Idle::new(self.limits.idle, self.sink.clone());
         if head.is_past() {
             // Gives back what the ready instance holds; a fresh clone holds nothing.

@@ -7,7 +7,8 @@ use tower::Layer;
 ///
 /// The time counts from `call` until the future resolves; the body of a response and the stream of a reply may go on.
 /// Where the shape carries a [`Context`](crate::Context), every layer inside keeps the deadline as well, and a deadline
-/// that a request brings holds if it is the earlier one.
+/// that a request brings holds if it is the earlier one. Without one, nobody within knows of the deadline, and the error
+/// of a call that was cut tells one send, however many there were.
 ///
 /// See the [module](crate::timeout) for an example.
 #[derive(Clone, Debug)]
