@@ -7,12 +7,11 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
-        mpsc::{Receiver, sync_channel},
+        mpsc::{Receiver, channel, sync_channel},
     },
     thread,
     time::Duration,
 };
-use tokio::{sync::oneshot, time::timeout};
 
 /// Prints the base URL on the first line, then each attempt, as it ends, as one line of JSON. Ctrl-C ends it.
 #[derive(clap::Args)]
@@ -39,7 +38,7 @@ async fn serve(script: Script, port: u16) -> Result<(), Box<dyn Error>> {
     tokio::signal::ctrl_c().await?;
     let log = provider.shutdown().await;
     // Who reads gets the last lines too; who does not read is not waited for.
-    let _ = timeout(Duration::from_secs(1), printer.done).await;
+    let _ = printer.done.recv_timeout(Duration::from_secs(1));
     let attempts = log.records.len() as u64 + log.dropped;
     let unread = match printer.unread.load(Relaxed) {
         0 => String::new(),
@@ -54,13 +53,13 @@ const MOST_LINES: usize = 8 * 1024;
 
 struct Printer {
     unread: Arc<AtomicU64>,
-    done: oneshot::Receiver<()>,
+    done: Receiver<()>,
 }
 
 /// Prints from a thread of its own: a pipe that nobody reads blocks its writer, and must not block the provider.
 fn printer() -> (impl Fn(&Record), Printer) {
     let (lines, queue) = sync_channel(MOST_LINES);
-    let (over, done) = oneshot::channel();
+    let (over, done) = channel();
     let unread = Arc::new(AtomicU64::new(0));
     thread::spawn(move || {
         print_all(&queue);
