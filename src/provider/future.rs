@@ -14,6 +14,7 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context as Cx, Poll, ready},
+    time::Duration,
 };
 
 /// After so many frames at one go the runtime gets its turn, since a peer may never run out of frames that hold nothing,
@@ -24,31 +25,41 @@ pin_project! {
     /// Resolves to the reply once all of it has been read, judged and decoded.
     ///
     /// Where `F` is the response future of the service below, and `B` the body of its response.
+    #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<D, F, B> {
         dialect: D,
-        reply_limit: usize,
+        limits: Limits,
         #[pin]
         state: State<F, B>,
     }
+}
+
+/// What an answer may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// In bytes, of a successful one.
+    pub(super) reply: usize,
+    /// Between two frames of a successful one.
+    pub(super) idle: Duration,
 }
 
 pin_project! {
     #[project = StateProj]
     enum State<F, B> {
         Sending { #[pin] future: F },
-        Reading { reading: Reading, #[pin] body: B, #[pin] patience: Option<Sleep> },
+        Reading { reading: Reading, #[pin] body: B, #[pin] silence: Option<Sleep> },
         /// With the error of a request that could not be encoded, until that is told.
         Over { refused: Option<Error> },
     }
 }
 
 impl<D, F, B> ResponseFuture<D, F, B> {
-    pub(super) fn sending(dialect: D, future: F, reply_limit: usize) -> Self {
-        Self { dialect, reply_limit, state: State::Sending { future } }
+    pub(super) fn sending(dialect: D, future: F, limits: Limits) -> Self {
+        Self { dialect, limits, state: State::Sending { future } }
     }
 
-    pub(super) fn refused(dialect: D, error: Error) -> Self {
-        Self { dialect, reply_limit: 0, state: State::Over { refused: Some(error) } }
+    pub(super) fn refused(dialect: D, error: Error, limits: Limits) -> Self {
+        Self { dialect, limits, state: State::Over { refused: Some(error) } }
     }
 }
 
@@ -68,18 +79,24 @@ where
                 StateProj::Sending { future } => match ready!(future.poll(cx)) {
                     Ok(response) => {
                         let (head, body) = response.into_parts();
-                        let reading = Reading::new(head, body.size_hint().lower(), *this.reply_limit)?;
-                        let patience = reading.patience().map(time::sleep);
-                        State::Reading { reading, body, patience }
+                        let reading = Reading::new(head, body.size_hint().lower(), *this.limits)?;
+                        State::Reading { reading, body, silence: None }
                     }
                     Err(error) => return Poll::Ready(Err(this.dialect.classifier().transport(error.into()))),
                 },
-                StateProj::Reading { reading, body, patience } => match next_frame(body, &mut frames, cx) {
+                StateProj::Reading { reading, body, mut silence } => match next_frame(body, &mut frames, cx) {
                     Poll::Pending => {
-                        ready!(patience.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
-                        return Poll::Ready(reading.finish(this.dialect));
+                        if silence.is_none() {
+                            silence.set(Some(time::sleep(reading.patience())));
+                        }
+                        ready!(silence.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
+                        return Poll::Ready(reading.fall_silent(this.dialect));
                     }
                     Poll::Ready(Some(Ok(frame))) => match reading.push(frame)? {
+                        Progress::More if reading.is_success() => {
+                            silence.set(None);
+                            continue;
+                        }
                         Progress::More => continue,
                         Progress::Enough => return Poll::Ready(reading.finish(this.dialect)),
                     },

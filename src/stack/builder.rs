@@ -1,7 +1,6 @@
 use super::{Leaf, Paved, Stack};
 use crate::{
     Bare, Context, Http, InCall, Invalid, Rng, Sink,
-    chat::Chat,
     retry::{Backoff, Budget, RetryLayer},
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -42,7 +41,8 @@ impl<S, H> Builder<S, H> {
         self
     }
 
-    /// Caps the requests that one call may send, nested stacks and retries included. Default 6.
+    /// Caps the requests that one call may send, nested stacks and retries included, whatever context it comes with.
+    /// Default: what its context says, which is 6 where nobody said otherwise.
     pub fn sends(mut self, most: u32) -> Self {
         self.settings.sends = Some(most);
         self
@@ -72,12 +72,6 @@ impl<S, H> Builder<S, H> {
         self
     }
 
-    /// Limits the wait for the head of a stream. Default 60 s.
-    pub fn first_byte(mut self, most: Duration) -> Self {
-        self.settings.first_byte = Some(most);
-        self
-    }
-
     /// Limits the wait for a whole reply. Default 600 s: nothing comes before the last word is written.
     pub fn whole(mut self, most: Duration) -> Self {
         self.settings.whole = Some(most);
@@ -92,15 +86,13 @@ impl<S, H> Builder<S, H> {
 }
 
 impl<S> Builder<S, Http> {
-    /// Limits the silence between two parts of a body. Default 60 s.
-    pub fn idle(mut self, most: Duration) -> Self {
-        self.settings.idle = Some(most);
+    /// Limits the wait for the head of a stream. Default 60 s.
+    pub fn first_byte(mut self, most: Duration) -> Self {
+        self.settings.first_byte = Some(most);
         self
     }
-}
 
-impl<S> Builder<S, Chat> {
-    /// Limits the silence between two parts of a stream. Default 60 s.
+    /// Limits the silence between two parts of a body. Default 60 s.
     pub fn idle(mut self, most: Duration) -> Self {
         self.settings.idle = Some(most);
         self
@@ -121,7 +113,7 @@ impl<S, H: Clone> Builder<S, H> {
         let route = Paved(settings.retry().shape(in_call.clone()).layer(service));
         let inner = settings.total()?.shape(in_call).layer(route);
         let context = settings.sends.map_or_else(Context::default, |sends| Context::default().with_sends_left(sends));
-        Ok(Stack::new(inner, shape, context))
+        Ok(Stack::new(inner, shape, context, settings.sends.unwrap_or(u32::MAX)))
     }
 }
 
@@ -137,10 +129,11 @@ impl Settings {
             let reason = format!("{retries} retries cannot happen with {sends} sends; raise `sends` to more");
             return Err(Invalid::new("max_retries", reason));
         }
-        if self.max_retries == Some(0) {
+        if sends == 1 || self.max_retries == Some(0) {
             let idle = [("backoff", self.backoff.is_some()), ("budget", self.budget.is_some())];
             if let Some((setting, _)) = idle.into_iter().find(|(_, set)| *set) {
-                return Err(Invalid::new(setting, "has no effect with `max_retries(0)`; drop one of the two"));
+                let other = if sends == 1 { "sends(1)" } else { "max_retries(0)" };
+                return Err(Invalid::new(setting, format!("has no effect with `{other}`; drop one of the two")));
             }
         }
         self.check_limits()

@@ -16,6 +16,8 @@ pub struct Stack<R, H = Bare> {
     inner: Deadline<R, InCall<H>>,
     shape: H,
     context: Context,
+    /// Of each call, whatever its context says.
+    most_sends: u32,
 }
 
 impl Stack<()> {
@@ -41,11 +43,13 @@ impl Stack<()> {
 }
 
 impl<R, H> Stack<R, H> {
-    pub(super) fn new(inner: Deadline<R, InCall<H>>, shape: H, context: Context) -> Self {
-        Self { inner, shape, context }
+    pub(super) fn new(inner: Deadline<R, InCall<H>>, shape: H, context: Context, most_sends: u32) -> Self {
+        Self { inner, shape, context, most_sends }
     }
 
     /// Starts from what the caller's own call still may do: the deadline of the request that it serves, its sends.
+    ///
+    /// The limits that the stack was built with hold as well.
     ///
     /// ```
     /// # use seawall::{Context, Error, Stack};
@@ -95,6 +99,7 @@ where
 
     fn call(&mut self, request: Req) -> Self::Future {
         let context = self.shape.context(&request).unwrap_or(self.context);
+        let context = context.with_sends_left(context.sends_left.min(self.most_sends));
         self.inner.call(Call { context, request })
     }
 }

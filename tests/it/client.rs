@@ -391,6 +391,11 @@ fn the_shape_repeats_requests_and_notes_what_failed_before() {
 
 // Over real sockets.
 
+/// The transport, past any proxy that the environment names.
+pub fn direct() -> Reqwest {
+    Reqwest::with_client(Reqwest::client_builder().no_proxy().build().unwrap())
+}
+
 /// What the server does with a connection, once it has read the request.
 #[derive(Clone, Copy)]
 enum Act {
@@ -444,7 +449,7 @@ async fn read_request(socket: &mut TcpStream) -> String {
 
 async fn over_reqwest(act: Act) -> (Result<Reply, Error>, Vec<String>) {
     let (url, seen) = listen(act).await;
-    let call = openai().base_url(url).client().unwrap().oneshot(question());
+    let call = openai().base_url(url).over(direct()).oneshot(question());
     let result = tokio::time::timeout(seconds(10), call).await.expect("the call hangs");
     let seen = seen.lock().unwrap().clone();
     (result, seen)
@@ -503,7 +508,7 @@ async fn a_failing_connection_is_a_transport_error_and_is_tried_once() {
 #[tokio::test]
 async fn an_error_names_no_url_down_to_its_source() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let client = openai().base_url(format!("http://{free}/v1?key=hush")).client().unwrap();
+    let client = openai().base_url(format!("http://{free}/v1?key=hush")).over(direct());
     let error = client.oneshot(question()).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Transport);
     let mut told = format!("{error} {error:?} {:?}", error.message());
@@ -518,7 +523,7 @@ async fn an_error_names_no_url_down_to_its_source() {
 #[tokio::test]
 async fn dropping_the_call_hangs_up() {
     let (url, seen) = listen(Act::Hang).await;
-    let client = openai().base_url(url).client().unwrap();
+    let client = openai().base_url(url).over(direct());
     let call = client.oneshot(question());
     assert!(tokio::time::timeout(std::time::Duration::from_millis(200), call).await.is_err());
     for _ in 0..200 {

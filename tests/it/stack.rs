@@ -155,19 +155,39 @@ async fn a_seed_replays_the_waits() {
     .await;
 }
 
+/// A context says what a call still may do, and never that a stack may do more than it was built for.
+#[tokio::test(start_paused = true)]
+async fn a_cap_of_sends_holds_whatever_context_a_call_comes_with() {
+    guarded(async {
+        let model = fake(|_, _: chat::Request| failing::<Reply>(Kind::Server));
+        let stack = Stack::chat(model.clone()).sends(2).build().unwrap();
+        let minute = Context::default().with_timeout(seconds(60));
+        let question = || chat::Request::new("m");
+        let handed = stack.clone().with(minute).ask(question()).await.unwrap_err();
+        let brought = stack.ask(question().with_context(minute)).await.unwrap_err();
+        for error in [handed, brought] {
+            assert_eq!((error.sends(), error.gave_up()), (2, Some(GaveUp::SendsSpent)));
+        }
+        let fewer = stack.with(minute.with_sends_left(1)).ask(question()).await.unwrap_err();
+        assert_eq!((fewer.sends(), model.sends()), (1, 5));
+    })
+    .await;
+}
+
 #[test]
 fn what_makes_no_sense_or_cannot_take_effect_is_not_built() {
     let service = || tower::service_fn(|_: u64| async { Ok::<_, Error>(1u64) });
     let build = || Stack::bare(service());
     let backoff = Backoff::new(seconds(1), seconds(2)).unwrap();
-    let cases: [(Result<Stack<Paved<_>>, Invalid>, &str); 9] = [
+    let cases: [(Result<Stack<Paved<_>>, Invalid>, &str); 10] = [
         (build().deadline(Duration::ZERO).build(), "deadline"),
         (build().whole(Duration::ZERO).build(), "whole"),
-        (build().first_byte(Duration::ZERO).build(), "first_byte"),
         (build().sends(0).build(), "sends"),
         (build().max_retries(6).build(), "max_retries"),
         (build().max_retries(2).sends(2).build(), "max_retries"),
         (build().max_retries(0).backoff(backoff).build(), "backoff"),
+        (build().sends(1).backoff(backoff).build(), "backoff"),
+        (build().sends(1).budget(&Budget::default()).build(), "budget"),
         (build().max_retries(0).budget(&Budget::default()).build(), "budget"),
         (build().deadline(seconds(5)).whole(seconds(5)).build(), "whole"),
     ];
@@ -175,6 +195,8 @@ fn what_makes_no_sense_or_cannot_take_effect_is_not_built() {
         let invalid = built.err().unwrap_or_else(|| panic!("{setting} was built"));
         assert_eq!(invalid.setting(), setting, "{invalid}");
     }
+    let zero = Stack::http(service()).first_byte(Duration::ZERO).build();
+    assert!(zero.is_err_and(|invalid| invalid.setting() == "first_byte"));
     assert!(Stack::http(service()).idle(Duration::ZERO).build().is_err_and(|invalid| invalid.setting() == "idle"));
     assert!(build().max_retries(6).sends(7).build().is_ok());
 }

@@ -393,7 +393,40 @@ async fn a_wait_that_knows_no_deadline_is_cut_by_it() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_deadline_says_nothing_of_sends() {
+    guarded(async {
+        let model = fake(|_, _: Request<()>| failing::<Response<Paced>>(Kind::Server));
+        let service = ServiceBuilder::new()
+            .layer(DeadlineLayer::new(seconds(3000)).unwrap().shape(Http))
+            .layer(RetryLayer::new().max_retries(9).seed(1).shape(Http))
+            .service(model.clone());
+        let error = ask(&service, Request::new(())).await.err().unwrap();
+        assert_eq!((error.gave_up(), model.sends()), (Some(GaveUp::AttemptsSpent), 10), "as many as without it");
+    })
+    .await;
+}
+
 // Both.
+
+/// A future may be kept long after it is done, and a model that nobody waits for goes on writing.
+#[tokio::test(start_paused = true)]
+async fn what_took_too_long_is_let_go_at_once_and_not_with_the_future() {
+    guarded(async {
+        let model = silent::<u32>();
+        let deadline = DeadlineLayer::new(seconds(5)).unwrap().layer(model.clone());
+        let attempt = AttemptTimeoutLayer::new().layer(model.clone());
+        let mut future = pin!(attempt.clone().ready().await.unwrap().call(1));
+        future.as_mut().await.unwrap_err();
+        let mut called = deadline.clone();
+        let mut other = pin!(called.ready().await.unwrap().call(1));
+        other.as_mut().await.unwrap_err();
+        assert_eq!((model.sends(), model.live()), (2, 0));
+        let mut cx = Cx::from_waker(Waker::noop());
+        assert!(future.poll(&mut cx).is_pending() && other.poll(&mut cx).is_pending(), "asked again, they stay quiet");
+    })
+    .await;
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_inside_is_never_a_timeout() {

@@ -1,6 +1,6 @@
 //! From the bytes of a body to what can be read in it.
 use super::{
-    json,
+    json, literal,
     text::{clip, is_wrapper, lower},
 };
 use serde_json::Value;
@@ -61,10 +61,16 @@ pub(super) fn nested(text: &str) -> Option<Value> {
     (value.is_object() || value.is_array()).then_some(value)
 }
 
-/// The first object in a text that wraps another provider's error.
+/// The first object in a text that wraps another provider's error, which the text or the object must look like.
 pub(super) fn embedded(text: &str) -> Option<Value> {
-    let start = text.find('{').filter(|_| is_wrapper(&lower(clip(text, 1024))))?;
-    json::first(&text[start..]).ok()
+    let start = text.find(['{', '['])?;
+    let (before, object) = text.split_at(start);
+    let value = json::first(object).ok().or_else(|| literal::read(object))?;
+    let error = match &value {
+        Value::Array(items) => items.first().and_then(|item| item.get("error")),
+        value => value.get("error"),
+    };
+    (error.is_some_and(Value::is_object) || is_wrapper(&lower(clip(before, 1024)))).then_some(value)
 }
 
 /// What is written in a body.

@@ -41,6 +41,7 @@ mod future;
 mod json;
 mod judge;
 mod layer;
+mod literal;
 mod reading;
 mod recorded;
 mod rules;

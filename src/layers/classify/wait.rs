@@ -125,6 +125,7 @@ fn resets(facts: &Facts, headers: &HeaderMap, now: SystemTime) -> Option<Duratio
         .or_else(|| structured(text("ratelimit")?))
         .or_else(unified)
         .or_else(handed_on)
+        .or_else(|| reset(facts.lifted.as_deref()?, now))
         .or_else(|| reset(text("x-ratelimit-timeremaining")?, now))
 }
 

@@ -37,7 +37,8 @@ pin_project! {
         Calling { #[pin] future: F },
         Waiting { #[pin] sleep: Sleep },
         Readying { #[pin] deadline: Option<Sleep> },
-        Refused { error: Option<Error> },
+        /// With the refusal of a call that was never sent, until that is told.
+        Over { refused: Option<Error> },
     }
 }
 
@@ -55,20 +56,18 @@ impl<S, Req, F, H, P> ResponseFuture<S, Req, F, H, P> {
     }
 
     pub(super) fn refused(inner: S, settings: Arc<Settings<P>>, shape: H, error: Error) -> Self {
-        let (past, trail, state) = (Past::default(), Trail::default(), State::Refused { error: Some(error) });
+        let (past, trail, state) = (Past::default(), Trail::default(), State::Over { refused: Some(error) });
         Self { inner, settings, shape, again: Err(GaveUp::SendsSpent), context: None, past, trail, state }
     }
 }
 
-impl<S, Req, H, P> Future for ResponseFuture<S, Req, S::Future, H, P>
+impl<S, Req, H, P> ResponseFuture<S, Req, S::Future, H, P>
 where
     S: Service<Req, Error = Error>,
     H: Replay<Req> + Note<S::Response>,
     P: Schedule,
 {
-    type Output = Result<S::Response, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+    fn poll_call(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<S::Response, Error>> {
         loop {
             let mut this = self.as_mut().project();
             let next = match this.state.as_mut().project() {
@@ -98,12 +97,29 @@ where
                     let request = self.as_mut().next_request();
                     State::Calling { future: self.as_mut().project().inner.call(request) }
                 }
-                StateProj::Refused { error } => {
-                    return Poll::Ready(Err(error.take().expect("a future is not polled after it is done")));
-                }
+                StateProj::Over { refused } => match refused.take() {
+                    Some(error) => return Poll::Ready(Err(error)),
+                    None => return Poll::Pending,
+                },
             };
             self.as_mut().project().state.set(next);
         }
+    }
+}
+
+impl<S, Req, H, P> Future for ResponseFuture<S, Req, S::Future, H, P>
+where
+    S: Service<Req, Error = Error>,
+    H: Replay<Req> + Note<S::Response>,
+    P: Schedule,
+{
+    type Output = Result<S::Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+        let output = ready!(self.as_mut().poll_call(cx));
+        // What the last attempt holds goes now, and not with this future, which may be kept.
+        self.project().state.set(State::Over { refused: None });
+        Poll::Ready(output)
     }
 }
 
@@ -151,6 +167,10 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
                 Ok(wait)
             }
             Err(reason) => {
+                let reason = match reason {
+                    GaveUp::AttemptsSpent | GaveUp::SendsSpent if error.is_refusal() => GaveUp::NotKept,
+                    reason => reason,
+                };
                 let error = error.after(mem::take(this.trail)).with_gave_up(reason);
                 if let Some(sink) = sink {
                     sink.emit(&Event::GaveUp { error: &error, reason });

@@ -139,7 +139,7 @@ impl<P: Schedule> Policy<P> {
     fn fits(&self, wait: Duration, room: Duration) -> Result<(), GaveUp> {
         match self.schedule.cap() {
             cap if wait > cap => Err(GaveUp::WaitOverCap(cap)),
-            _ if wait > room => Err(GaveUp::WaitPastDeadline),
+            _ if wait > room || room.is_zero() => Err(GaveUp::WaitPastDeadline),
             _ => Ok(()),
         }
     }

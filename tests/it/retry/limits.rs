@@ -64,6 +64,47 @@ async fn a_scheduled_delay_past_the_deadline_ends_the_call_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failure_at_the_very_deadline_is_told_as_it_is_and_no_retry_is_begun() {
+    guarded(async {
+        let model = fake(|_, _: Call<u32>| Answer::<u32>::After(seconds(5), Err(Error::provider(Kind::Server))));
+        let (sink, told) = told();
+        let service = layer().schedule(|_| Duration::ZERO).sink(sink).layer(model.clone());
+        let context = Context::default().with_timeout(seconds(5));
+        let error = ask(&service, call(context)).await.unwrap_err();
+        assert_eq!((error.kind(), error.gave_up()), (Kind::Server, Some(GaveUp::WaitPastDeadline)));
+        assert_eq!((model.sends(), told.lock().unwrap().len()), (1, 1));
+    })
+    .await;
+}
+
+/// Those further in were overruled by whoever asked again; the last word is what the caller can act on.
+#[tokio::test(start_paused = true)]
+async fn of_nested_retries_the_outermost_says_why_no_attempt_followed() {
+    guarded(async {
+        let (model, _) = contexts(|| failing(Kind::Server));
+        let (sink, told) = told();
+        let empty = seawall::retry::Budget::with_reserve(0.0, 0, 0).unwrap();
+        let service =
+            ServiceBuilder::new().layer(layer().budget(&empty).sink(sink)).layer(layer()).service(model.clone());
+        let error = ask(&service, call(Context::default())).await.unwrap_err();
+        assert_eq!((error.gave_up(), model.sends()), (Some(GaveUp::BudgetSpent), 3));
+        assert_eq!(*told.lock().unwrap(), ["gave up after 3 sends: the retry budget is spent"]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_attempt_that_was_refused_has_spent_nothing_and_says_so() {
+    guarded(async {
+        let (model, _) = contexts(|| Now(Err(Error::refusal(Kind::CoolingDown).with_retry_after(seconds(1)))));
+        let one = Context::default().with_sends_left(1);
+        let error = ask(&layer().layer(model.clone()), call(one)).await.unwrap_err();
+        assert_eq!((error.gave_up(), error.sends(), model.sends()), (Some(GaveUp::NotKept), 0, 1));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_attempt_is_handed_the_sends_that_are_left() {
     guarded(async {
         let (model, left) = contexts(|| failing(Kind::Server));

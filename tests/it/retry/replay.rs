@@ -66,7 +66,7 @@ async fn without_retries_a_refusal_is_not_waited_out_either() {
     guarded(async {
         let (model, _) = always(|| Now(Err(Error::refusal(Kind::CoolingDown).with_retry_after(seconds(1)))));
         let error = ask(&RetryLayer::new().max_retries(0).layer(model.clone()), 1).await.unwrap_err();
-        assert_eq!((model.sends(), error.gave_up()), (1, Some(GaveUp::AttemptsSpent)));
+        assert_eq!((model.sends(), error.gave_up()), (1, Some(GaveUp::NotKept)));
     })
     .await;
 }

@@ -29,6 +29,7 @@ pin_project! {
     enum State<F> {
         Calling { #[pin] future: F },
         Refused,
+        Over,
     }
 }
 
@@ -42,16 +43,15 @@ impl<F, H> AttemptFuture<F, H> {
     }
 }
 
-impl<F, R, H> Future for AttemptFuture<F, H>
-where
-    F: Future<Output = Result<R, Error>>,
-    H: Ending<R, Idle>,
-{
-    type Output = Result<H::Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+impl<F, H> AttemptFuture<F, H> {
+    fn poll_attempt<R>(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<H::Response, Error>>
+    where
+        F: Future<Output = Result<R, Error>>,
+        H: Ending<R, Idle>,
+    {
         let mut this = self.project();
         let error = match this.state.project() {
+            StateProj::Over => return Poll::Pending,
             StateProj::Refused => Error::refusal(Kind::Deadline),
             StateProj::Calling { future } => {
                 if let Poll::Ready(result) = future.poll(cx) {
@@ -64,6 +64,21 @@ where
         };
         this.head.tell();
         Poll::Ready(Err(error))
+    }
+}
+
+impl<F, R, H> Future for AttemptFuture<F, H>
+where
+    F: Future<Output = Result<R, Error>>,
+    H: Ending<R, Idle>,
+{
+    type Output = Result<H::Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+        let output = ready!(self.as_mut().poll_attempt(cx));
+        // What nobody waits for any more goes now, and not with this future, which may be kept.
+        self.project().state.set(State::Over);
+        Poll::Ready(output)
     }
 }
 

@@ -27,6 +27,7 @@ pin_project! {
     enum State<S, Req, F> {
         Readying { inner: S, request: Option<Req> },
         Calling { #[pin] future: F },
+        Over,
     }
 }
 
@@ -36,13 +37,11 @@ impl<S, Req, F> DeadlineFuture<S, Req, F> {
     }
 }
 
-impl<S, Req> Future for DeadlineFuture<S, Req, S::Future>
+impl<S, Req> DeadlineFuture<S, Req, S::Future>
 where
     S: Service<Req, Error = Error>,
 {
-    type Output = Result<S::Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+    fn poll_call(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<S::Response, Error>> {
         let mut this = self.project();
         let error = loop {
             let next = match this.state.as_mut().project() {
@@ -67,11 +66,26 @@ where
                         Poll::Pending => break Error::provider(Kind::Timeout).with_phase(this.timer.phase()),
                     }
                 }
+                StateProj::Over => return Poll::Pending,
             };
             this.state.set(next);
         };
         this.timer.tell();
         Poll::Ready(Err(error))
+    }
+}
+
+impl<S, Req> Future for DeadlineFuture<S, Req, S::Future>
+where
+    S: Service<Req, Error = Error>,
+{
+    type Output = Result<S::Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
+        let output = ready!(self.as_mut().poll_call(cx));
+        // What nobody waits for any more goes now, and not with this future, which may be kept.
+        self.project().state.set(State::Over);
+        Poll::Ready(output)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::DeadlineFuture;
-use crate::{Bare, Error, Shape, Sink, layers::timeout::timer::Timer, time};
+use crate::{Bare, Context, Error, Shape, Sink, layers::timeout::timer::Timer, time};
 use std::{
     task::{Context as Cx, Poll},
     time::Duration,
@@ -38,7 +38,8 @@ where
     }
 
     fn call(&mut self, mut request: Req) -> Self::Future {
-        let context = self.shape.context(&request).unwrap_or_default();
+        // Where nobody has said how much may be sent, a deadline does not say it either.
+        let context = self.shape.context(&request).unwrap_or_else(|| Context::default().with_sends_left(u32::MAX));
         let own = self.total.map(|total| time::after(time::now(), total));
         let deadline = own.into_iter().chain(context.deadline).min();
         let timer = deadline.map(|deadline| {

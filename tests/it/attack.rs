@@ -1,0 +1,6 @@
+//! What a hostile caller, clock or inner service may do: drops at every await, times at the ends of the range, panics.
+mod bounds;
+mod drops;
+mod panics;
+mod times;
+mod wakes;
