@@ -10,6 +10,7 @@ use seawall::{
     classify::{Classifier, ClassifyLayer},
     provider::OpenAi,
     sim::{Fault, InProcess, Script, When},
+    sse,
 };
 use std::{
     convert::Infallible,
@@ -89,6 +90,15 @@ async fn of_a_million_choices_the_first_one_is_read() {
     let more = ",{}".repeat(1_000_000);
     let reply = answered(200, format!(r#"{{"choices":[{{"message":{{"content":"Blue."}}}}{more}]}}"#)).await;
     assert_eq!(reply.unwrap().text(), "Blue.");
+}
+
+#[tokio::test]
+async fn what_the_judge_passes_over_the_reader_passes_over_too() {
+    for before in ["\u{feff}", "\n \r\n", ": PROCESSING\n\n: PROCESSING\n\n", "\u{feff}: x\n"] {
+        let reply = answered(200, format!(r#"{before}{{"choices":[{{"message":{{"content":"Blue."}}}}]}}"#)).await;
+        assert_eq!(reply.unwrap().text(), "Blue.", "{before:?}");
+        assert_eq!(answered(200, before).await.unwrap_err().kind(), Kind::Transport, "{before:?}");
+    }
 }
 
 #[test]
@@ -204,6 +214,10 @@ async fn no_secret_is_shown_whatever_the_answer_repeats() {
     }
     let reply = answered(200, r#"{"choices":[{"message":{"content":"PROMPT2"}}]}"#).await.unwrap();
     holds_no_secret(&format!("{reply:?}"));
+    let mut parser = sse::Parser::new(1024);
+    parser.push(b"event: MESSAGE4\ndata: PROMPT2\n\ndata: PROMPT2");
+    assert!(parser.next().is_some());
+    holds_no_secret(&format!("{parser:?}"));
     let error = ask(&openai().client().unwrap(), request()).await.unwrap_err();
     let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
     holds_no_secret(&causes.map(|cause| format!("{cause} {cause:?} {cause:#?} ")).collect::<String>());

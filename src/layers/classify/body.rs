@@ -81,8 +81,8 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// Without a byte order mark, blank lines and the comment lines that some send to keep a connection alive.
 fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut rest: &str = text.trim_start_matches('\u{feff}').trim();
-    while let Some((_, after)) = rest.strip_prefix(':').and_then(|rest| rest.split_once('\n')) {
-        rest = after.trim_start();
+    while let Some(comment) = rest.strip_prefix(':') {
+        rest = comment.split_once('\n').map_or("", |(_, after)| after.trim_start());
     }
     match rest.len() == text.len() {
         true => text,

@@ -12,7 +12,7 @@ use std::{fmt, marker::PhantomData};
 
 /// Reads the first choice.
 pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
-    let wire: Completion<'_> = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
+    let wire: Completion<'_> = serde_json::from_slice(bare(body)).map_err(|error| unreadable(&error))?;
     let Some(choice) = wire.choices.and_then(|choices| choices.0) else {
         return Err(Error::provider(Kind::Server).with_message("the answer has no choices"));
     };
@@ -30,6 +30,16 @@ pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
         answer = answer.with_id(id);
     }
     Ok(Reply::whole(answer))
+}
+
+/// Without what the classifier passes over too: a byte order mark, and comments that keep a connection alive.
+fn bare(body: &[u8]) -> &[u8] {
+    let mut rest = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
+    while rest.starts_with(b":") {
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        rest = rest[end..].trim_ascii_start();
+    }
+    rest
 }
 
 /// Cut or damaged on the way, or not of this dialect. serde's own words may quote the answer: its place is told alone.
