@@ -154,6 +154,23 @@ async fn an_error_whose_body_never_ends_is_judged_after_five_seconds() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_falls_silent_ends_by_its_idle_limit_and_not_sooner() {
+    guarded(async {
+        let mut body = frames([Ok(r#"{"choices":"#)]);
+        body.stalls = true;
+        let (result, took) = timed(answered(200, body.clone())).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Idle), seconds(60)));
+        assert!(error.is_retryable() && error.sends() == 1);
+        let respond = move |_: Asked| ready(Ok::<_, Infallible>(Response::new(body.clone())));
+        let client = openai().over(service_fn(respond)).idle(seconds(5)).unwrap();
+        assert_eq!(timed(ask(&client, question())).await.1, seconds(5));
+        assert_eq!(client.idle(std::time::Duration::ZERO).unwrap_err().setting(), "idle");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_guard_below_cannot_mark_as_delivered_what_nobody_got() {
     let idle = || Error::provider(Kind::Timeout).with_phase(Phase::Idle).delivered();
