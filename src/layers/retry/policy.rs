@@ -235,6 +235,8 @@ mod tests {
         assert_eq!(policy.wait(&cooling(20), &mut past, None, time::now()), Err(PatienceSpent(seconds(60))));
         assert_eq!((past.retries, past.sends), (0, 0));
         assert_eq!(policy.wait(&cooling(61), &mut Past::default(), None, time::now()), Err(WaitOverCap(seconds(60))));
+        let whole = policy.wait(&cooling(60), &mut Past::default(), None, time::now());
+        assert_eq!(whole, Ok(seconds(60)), "jitter gives way to patience");
     }
 
     #[test]
