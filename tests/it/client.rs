@@ -565,3 +565,12 @@ async fn headers_reach_the_judge() {
     let error = ask(&openai().over(limited), question()).await.unwrap_err();
     assert_eq!((error.kind(), error.retry_after()), (Kind::RateLimited, Some(seconds(7))));
 }
+
+#[test]
+fn what_could_never_be_sent_is_no_client() {
+    let setting = |dialect: OpenAi| dialect.client().err().map(|invalid| invalid.setting());
+    assert_eq!(setting(openai().base_url("not a url")), Some("base_url"));
+    assert_eq!(setting(OpenAi::new(" ")), Some("key"));
+    assert_eq!(setting(OpenAi::new("line\nbreak")), Some("key"));
+    assert_eq!(setting(openai().organisation("\u{7f}")), Some("organisation"));
+}

@@ -63,7 +63,7 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     if chain(&*error).any(|cause| cause.is::<tower::load_shed::error::Overloaded>()) {
         return Error::refusal(Kind::LocalLimit).with_source(error);
     }
-    let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text));
+    let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text).map(|(_, verdict)| verdict));
     let told = told.max_by_key(|verdict| rank(*verdict)).or_else(|| by_client(&*error));
     let verdict = told.unwrap_or_else(|| is(fallback.unwrap_or(Kind::Unknown)));
     let mut judged = named(Error::provider(verdict.kind));
@@ -76,7 +76,20 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     if verdict.hopeless {
         judged = judged.with_retryable(false);
     }
+    if let Some(code) = code(&*error) {
+        judged = judged.with_code(code);
+    }
     status(&*error, judged).with_source(error)
+}
+
+/// A word for a person to read, in place of the sources: `invalid_peer_certificate`, or `ConnectionRefused` and its like.
+fn code(error: &(dyn StdError + 'static)) -> Option<String> {
+    let system = chain(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let hopeless = chain(error).find_map(|cause| by_text(cause).filter(|(_, verdict)| verdict.hopeless));
+    match hopeless {
+        Some((text, _)) => Some(text.replace(' ', "_")),
+        None => system.filter(|kind| *kind != io::ErrorKind::Other).last().map(|kind| format!("{kind:?}")),
+    }
 }
 
 /// The more it says, the more it counts: a certificate within a connect error within a request error.
@@ -110,12 +123,12 @@ fn by_type(error: &(dyn StdError + 'static)) -> Option<Verdict> {
     }
 }
 
-fn by_text(error: &(dyn StdError + 'static)) -> Option<Verdict> {
+fn by_text(error: &(dyn StdError + 'static)) -> Option<(&'static str, Verdict)> {
     // A wrapper that repeats the text of its source is found by that source; a long text is none of these.
     let text = error.to_string();
-    let row = |part: &str| TEXTS.iter().find(|row| row.0 == part).map(|row| row.1);
+    let row = |part: &str| TEXTS.iter().find(|row| row.0 == part).copied();
     let parts = text.split(": ").take(8).filter_map(row);
-    parts.max_by_key(|verdict| rank(*verdict))
+    parts.max_by_key(|(_, verdict)| rank(*verdict))
 }
 
 fn phase(error: &(dyn StdError + 'static)) -> Option<Phase> {

@@ -149,7 +149,8 @@ impl<P: Schedule> Policy<P> {
 
     /// Jitter goes on top of a told wait, so that those who were told the same do not come back together.
     fn with_jitter(&self, told: Duration, room: Duration) -> Duration {
-        told.saturating_add(self.rng.up_to(self.schedule.spread().min(room.saturating_sub(told))))
+        let most = self.schedule.spread().min(self.max_wait).min(room.saturating_sub(told));
+        told.saturating_add(self.rng.up_to(most))
     }
 }
 
@@ -238,6 +239,8 @@ mod tests {
         assert_eq!(policy.wait(&cooling(20), &mut past, None, time::now()), Err(PatienceSpent(seconds(60))));
         assert_eq!((past.retries, past.sends), (0, 0));
         assert_eq!(policy.wait(&cooling(61), &mut Past::default(), None, time::now()), Err(WaitOverCap(seconds(60))));
+        let whole = policy.wait(&cooling(60), &mut Past::default(), None, time::now());
+        assert_eq!(whole, Ok(seconds(60)), "jitter gives way to patience");
     }
 
     #[test]

@@ -122,10 +122,12 @@ impl OpenAi {
     /// A client over reqwest.
     ///
     /// # Errors
-    /// Where TLS cannot be set up on this system.
+    /// Where the base URL is none, the key is empty or no header's value, or TLS cannot be set up on this system.
     #[cfg(feature = "reqwest")]
     #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
     pub fn client(self) -> Result<Client<Self, crate::provider::Reqwest>, Invalid> {
+        self.0.uri()?;
+        self.0.headers()?;
         Ok(self.over(crate::provider::Reqwest::new()?))
     }
 
@@ -194,6 +196,9 @@ impl Settings {
         let json = HeaderValue::from_static("application/json");
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, json.clone()), (ACCEPT, json)]);
         if let Some(key) = &self.key {
+            if key.expose().trim().is_empty() {
+                return Err(Invalid::new("key", "is empty: give one, or use `OpenAi::without_key`"));
+            }
             let mut bearer = value("key", &format!("Bearer {}", key.expose()))?;
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);

@@ -1,6 +1,10 @@
 //! What ends a call before its attempts do.
 use super::*;
 use seawall::{Bare, Call, Context, InCall, retry::Backoff};
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+};
 use tower::ServiceExt;
 
 fn call(context: Context) -> Call<u32> {
@@ -216,6 +220,46 @@ async fn a_short_backoff_does_not_shorten_what_is_waited_when_told() {
         let (result, waited) = timed(ask(&RetryLayer::new().schedule(quick).layer(model), 1)).await;
         assert_eq!(result.unwrap(), 7);
         assert!(waited >= seconds(20), "{waited:?}");
+    })
+    .await;
+}
+
+/// Fails once, and is never ready again.
+#[derive(Clone, Default)]
+struct Gone(Arc<Mutex<u32>>);
+
+impl Service<Call<u32>> for Gone {
+    type Response = u32;
+    type Error = Error;
+    type Future = Ready<Result<u32, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        let polls = &mut *self.0.lock().unwrap();
+        *polls += 1;
+        if *polls == 1 { Poll::Ready(Ok(())) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, _: Call<u32>) -> Self::Future {
+        ready(Err(Error::provider(Kind::Server)))
+    }
+}
+
+/// A task that has run for long gets no more answers from tokio's timers, and a deadline further out has ended.
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_readiness_is_over_by_the_clock_before_its_timer_has_fired() {
+    guarded(async {
+        let context = Context::default().with_timeout(seconds(10));
+        let service = layer().schedule(every_second).layer(Gone::default());
+        let mut asked = pin!(ask(&service, call(context)));
+        assert!(tokio::time::timeout(seconds(9), asked.as_mut()).await.is_err());
+        tokio::time::advance(seconds(1)).await;
+        poll_fn(|cx| {
+            while tokio::task::coop::poll_proceed(cx).map(|progress| progress.made_progress()).is_ready() {}
+            let Poll::Ready(Err(error)) = asked.as_mut().poll(cx) else { panic!("it is over") };
+            assert_eq!((error.kind(), error.sends()), (Kind::Deadline, 1));
+            Poll::Ready(())
+        })
+        .await;
     })
     .await;
 }

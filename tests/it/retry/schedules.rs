@@ -133,6 +133,19 @@ async fn a_delay_over_the_cap_ends_the_call_and_is_not_shortened() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn jitter_on_top_of_a_told_wait_stays_below_the_cap_too() {
+    guarded(async {
+        let tenth = Duration::from_millis(100);
+        let layer = RetryLayer::new().max_retries(20).schedule(every_second).max_wait(tenth).unwrap();
+        let (model, asked) = always(move || limited(tenth));
+        ask(&layer.layer(model), 1).await.unwrap_err();
+        let gaps = asked.gaps();
+        assert!(gaps.len() == 20 && gaps.iter().all(|gap| (tenth..=tenth * 2).contains(gap)), "{gaps:?}");
+    })
+    .await;
+}
+
 #[test]
 fn a_setting_that_makes_no_sense_cannot_be_built() {
     assert!(Backoff::new(Duration::ZERO, seconds(1)).is_err());
