@@ -287,6 +287,15 @@ fn a_reason_that_is_new_is_kept_in_its_own_word() {
 }
 
 #[test]
+fn a_paid_answer_is_read_whatever_its_names_and_counts_look_like() {
+    let body =
+        r#"{"id":7,"model":{"name":"m"},"usage":"much","choices":[{"message":{"content":"Blue."},"finish_reason":0}]}"#;
+    let reply = decoded(body).unwrap();
+    assert_eq!((&*reply.text(), reply.id(), reply.model()), ("Blue.", None, None));
+    assert!(reply.usage().is_none() && reply.finish_reason().is_none());
+}
+
+#[test]
 fn an_answer_without_a_choice_is_an_error() {
     for body in ["{}", r#"{"choices":[]}"#, r#"{"choices":null}"#, r#"{"choices":[{"finish_reason":"stop"}]}"#] {
         let error = decoded(body).unwrap_err();

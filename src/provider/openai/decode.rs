@@ -21,12 +21,12 @@ pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
     };
     let message = message(spoken).map_err(|error| unreadable(&error))?;
     let mut answer = Answer::new(message)
-        .with_finish_reason(choice.finish_reason.map(FinishReason::from))
+        .with_finish_reason(word(choice.finish_reason).map(FinishReason::from))
         .with_usage(wire.usage.and_then(usage));
-    if let Some(model) = wire.model {
+    if let Some(model) = word(wire.model) {
         answer = answer.with_model(model);
     }
-    if let Some(id) = wire.id {
+    if let Some(id) = word(wire.id) {
         answer = answer.with_id(id);
     }
     Ok(Reply::whole(answer))
@@ -84,7 +84,12 @@ fn argument_text(arguments: &RawValue) -> Result<String, serde_json::Error> {
     }
 }
 
-/// A paid answer is not refused for a count that cannot be read.
+/// A paid answer is not refused for a name that is no text,
+fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
+    from_raw(raw?).ok()
+}
+
+/// nor for a count that cannot be read.
 fn usage(raw: &RawValue) -> Option<Usage> {
     let counts: Counts = from_raw(raw).ok()?;
     let mut usage = Usage::new(counts.prompt_tokens?, counts.completion_tokens.unwrap_or_default());
@@ -101,8 +106,10 @@ fn from_raw<T: DeserializeOwned>(raw: &RawValue) -> Result<T, serde_json::Error>
 
 #[derive(Deserialize)]
 struct Completion<'a> {
-    id: Option<Box<str>>,
-    model: Option<Box<str>>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    model: Option<&'a RawValue>,
     #[serde(borrow)]
     choices: Option<First<Choice<'a>>>,
     #[serde(borrow)]
@@ -138,7 +145,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
 struct Choice<'a> {
     #[serde(borrow)]
     message: Option<Spoken<'a>>,
-    finish_reason: Option<Box<str>>,
+    #[serde(borrow)]
+    finish_reason: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
