@@ -59,7 +59,7 @@ pub trait Guard {
 /// `G` is a parameter and not an associated type, so that only a shape that boxes its guards asks them to be `Send`.
 #[diagnostic::on_unimplemented(
     message = "shape `{Self}` cannot keep a guard until the end of `{R}`",
-    note = "`Bare` takes any response, `Http` an `http::Response` whose body fails with `seawall::Error` (put `ClassifyLayer` below), `Chat` a `chat::Reply`"
+    note = "`Bare` takes any response, `Http` an `http::Response` whose body fails with `seawall::Error` (put `ClassifyLayer` below) or a `reqwest::Response` if the guard is `Send + Sync + 'static`, `Chat` a `chat::Reply`"
 )]
 pub trait Ending<R, G> {
     /// The answer with the guard in it.

@@ -47,8 +47,7 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// Cuts bytes into [`Frame`]s.
-#[derive(Debug)]
+/// Cuts bytes into [`Frame`]s. `Debug` shows none of them: they are somebody's answer.
 pub struct Parser {
     limit: usize,
     buffer: Vec<u8>,
@@ -253,5 +252,12 @@ impl Parser {
     fn broken(&mut self) -> TooLong {
         *self = Self { state: State::Broken, ..Self::new(self.limit) };
         TooLong { limit: self.limit }
+    }
+}
+
+impl fmt::Debug for Parser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = self.buffer.len() - self.start + self.data.len();
+        f.debug_struct("Parser").field("limit", &self.limit).field("held", &held).finish_non_exhaustive()
     }
 }

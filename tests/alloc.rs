@@ -8,21 +8,23 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use seawall::{
-    Bare, Call, Context, Error, Http, InCall, Kind, Stack,
+    Bare, Call, Context, Error, Http, InCall, Kind, Stack, chat,
     classify::ClassifyLayer,
+    provider::OpenAi,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::{
     alloc::System,
+    convert::Infallible,
     future::{Future, Ready, ready},
     hint::black_box,
     pin::pin,
     task::{Context as Cx, Poll, Waker},
     time::Duration,
 };
-use tower::{Service, ServiceBuilder};
+use tower::{Service, ServiceBuilder, service_fn};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -34,6 +36,28 @@ fn main() {
     whole_replies();
     refusals();
     http_bodies();
+    answers_of_many_parts();
+}
+
+/// Answers made to take many times their size in memory: counted is all that was ever asked for, freed or not.
+fn answers_of_many_parts() {
+    const BYTES: usize = 1 << 20;
+    for part in [r#"{"a":0},"#, "0,", "{},", r#"{"message":{}},"#] {
+        for (open, close) in [(r#"{"choices":["#, r#"{}]}"#), (r#"{"choices":[{"message":{"content":["#, r#"{}]}}]}"#)]
+        {
+            let body = Bytes::from([open, &part.repeat(BYTES / part.len()), close].concat());
+            let canned = service_fn(|_: Request<Full<Bytes>>| {
+                ready(Ok::<_, Infallible>(Response::new(Full::new(body.clone()))))
+            });
+            let mut client = OpenAi::without_key().over(canned);
+            let region = Region::new(ALLOCATOR);
+            let _ = black_box(ask(&mut client, chat::Request::new("m").user("x")));
+            let change = region.change();
+            let asked = change.bytes_allocated + usize::try_from(change.bytes_reallocated).unwrap_or_default();
+            assert!(asked < 4 * BYTES, "{part} in {open}: {asked} bytes for an answer of {BYTES}");
+        }
+    }
+    println!("answers of many parts: below four times their size");
 }
 
 fn whole_replies() {

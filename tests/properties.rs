@@ -21,7 +21,7 @@ use property::{
     tap::{Send, Tap},
 };
 use seawall::{
-    Context, Error, Rng, Stack,
+    Context, Error, Event, Rng, Sink, Stack,
     chat::{self, Chat},
     provider::{Client, OpenAi},
     retry::{Budget, RetryLayer},
@@ -105,7 +105,12 @@ async fn call(number: u64, nested: bool, tap: Tap, budget: &Budget, rng: &Rng) -
     context.deadline = deadline;
 
     let client: Client<OpenAi, Tap> = OpenAi::new("key").base_url("http://provider/v1").over(tap);
-    let stack = Stack::chat(client).sends(9).max_retries(retries).seed(rng.bits());
+    let fits = Sink::new(move |event| {
+        if let (Event::Retrying { wait, .. }, Some(deadline)) = (event, deadline) {
+            assert!(Instant::now() + *wait < deadline, "a sleep of {wait:?} would end past the deadline");
+        }
+    });
+    let stack = Stack::chat(client).sends(9).max_retries(retries).seed(rng.bits()).sink(fits);
     let stack = if retries == 0 { stack } else { stack.budget(budget) }.build().unwrap();
     let retry = RetryLayer::new().max_retries(if nested { 2 } else { 0 }).shape(Chat).seed(rng.bits());
     let request = chat::Request::new(name).user("hello").with_context(context);

@@ -97,7 +97,7 @@ fn words(kind: Kind) -> &'static str {
 fn phase_words(phase: Phase) -> &'static str {
     match phase {
         Phase::Connect => "while connecting",
-        Phase::FirstByte => "before the first byte",
+        Phase::FirstByte => "before an answer",
         Phase::FirstToken => "before the first token",
         Phase::Idle => "between two parts of the answer",
         Phase::Body => "in the body",
@@ -111,7 +111,7 @@ impl fmt::Display for GaveUp {
             Self::AttemptsSpent => f.write_str("all attempts are spent"),
             Self::SendsSpent => f.write_str("all sends of this call are spent"),
             Self::WaitOverCap(cap) => write!(f, "the wait is over the cap of {cap:?}"),
-            Self::WaitPastDeadline => f.write_str("the wait would end past the deadline"),
+            Self::WaitPastDeadline => f.write_str("another attempt would come past the deadline"),
             Self::PatienceSpent(most) => write!(f, "refusals are waited out for {most:?} at most"),
             Self::BudgetSpent => f.write_str("the retry budget is spent"),
             Self::NotReplayable => f.write_str("the request cannot be sent twice"),
@@ -166,7 +166,7 @@ mod tests {
         );
         assert_eq!(Error::refusal(Kind::CircuitOpen).to_string(), "circuit open, nothing sent");
         let silent = Error::provider(Kind::Timeout).with_phase(Phase::FirstByte);
-        assert_eq!(silent.to_string(), "timeout before the first byte, 1 send");
+        assert_eq!(silent.to_string(), "timeout before an answer, 1 send");
     }
 
     #[test]
@@ -186,6 +186,6 @@ mod tests {
         for shown in [error.to_string(), format!("{error:?}"), format!("{error:#?}")] {
             assert!(!shown.contains(secret), "{shown}");
         }
-        assert!(error.message().is_some_and(|message| message.contains(secret)), "whoever asks is told");
+        assert_eq!(error.message(), Some("Incorrect API key provided: sk-p…"), "whoever asks is told, but for the key");
     }
 }

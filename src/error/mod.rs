@@ -1,11 +1,12 @@
 //! One error, classified once, at the bottom; above it, layers only ask its questions.
+mod copy;
 mod display;
 mod kind;
 mod questions;
 mod reason;
 mod trail;
 
-use crate::Invalid;
+use crate::{Invalid, secret};
 use std::{borrow::Cow, error::Error as StdError, time::Duration};
 
 pub use kind::{Kind, Origin};
@@ -156,12 +157,12 @@ impl Error {
         self
     }
 
-    /// Sets the provider's own words, which are kept out of `Display` and `Debug`.
+    /// Sets the provider's own words, which are kept out of `Display` and `Debug`. What looks like a key is masked.
     ///
-    /// Words of ours, on an error of origin [`Local`](Origin::Local), are shown: never put a prompt or a key there.
+    /// Words of ours, on an error of origin [`Local`](Origin::Local), are shown: never put a prompt there.
     #[must_use]
-    pub fn with_message(mut self, message: impl Into<Box<str>>) -> Self {
-        self.0.message = Some(message.into());
+    pub fn with_message(mut self, message: impl AsRef<str>) -> Self {
+        self.0.message = Some(secret::mask(message.as_ref()).into());
         self
     }
 
@@ -266,7 +267,7 @@ impl Error {
         self.0.code.as_deref()
     }
 
-    /// The provider's own words, shortened. They may repeat parts of the prompt: show them to whoever wrote it.
+    /// The provider's own words, shortened, with keys masked. They may repeat parts of the prompt: show them to whoever wrote it.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()

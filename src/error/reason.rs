@@ -34,9 +34,9 @@ impl Scope {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Before there was a connection: nothing was sent.
+    /// Before there was a connection: the provider saw nothing. It counts as a send all the same, as the attempt was made.
     Connect,
-    /// Sent, and no head of an answer yet.
+    /// Sent, and no head of an answer yet; where only whole replies come up, no reply yet.
     FirstByte,
     /// A head, and no content yet.
     FirstToken,
@@ -73,7 +73,7 @@ pub enum GaveUp {
     SendsSpent,
     /// The wait is longer than the policy's cap, given here.
     WaitOverCap(Duration),
-    /// The wait would end after the call's deadline.
+    /// The wait would end after the call's deadline, or that is reached.
     WaitPastDeadline,
     /// Waiting out refusals has taken as long as it may, given here.
     PatienceSpent(Duration),

@@ -1,16 +1,23 @@
-use super::{Dialect, ResponseFuture, future::named};
-use crate::{Error, Http, Shape, chat};
+use super::{
+    Dialect, ResponseFuture,
+    future::{Limits, named},
+};
+use crate::{Error, Http, Invalid, Shape, chat};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::Full;
 use std::{
     error::Error as StdError,
     task::{Context as Cx, Poll},
+    time::Duration,
 };
 use tower::Service;
 
 /// The longest answer that is read: far above any model's, far below what would hurt.
 const REPLY_LIMIT: usize = 32 * 1024 * 1024;
+
+/// As the idle timeout of a stream.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// Asks a provider over any service of `http::Request`. One call is one send.
 ///
@@ -39,19 +46,36 @@ const REPLY_LIMIT: usize = 32 * 1024 * 1024;
 pub struct Client<D, T> {
     dialect: D,
     inner: T,
-    reply_limit: usize,
+    limits: Limits,
 }
 
 impl<D, T> Client<D, T> {
     /// Speaks `dialect` over `inner`.
     pub fn new(dialect: D, inner: T) -> Self {
-        Self { dialect, inner, reply_limit: REPLY_LIMIT }
+        Self { dialect, inner, limits: Limits { reply: REPLY_LIMIT, idle: IDLE } }
     }
 
     /// Sets the longest answer that is read, in bytes; a longer one is an error. Default 32 MiB.
     #[must_use]
-    pub fn reply_limit(self, bytes: usize) -> Self {
-        Self { reply_limit: bytes, ..self }
+    pub fn reply_limit(mut self, bytes: usize) -> Self {
+        self.limits.reply = bytes;
+        self
+    }
+
+    /// Limits the silence between two parts of an answer, once its head is there. Default 60 s: it has begun to come,
+    /// and servers that let a caller wait send blank lines meanwhile.
+    ///
+    /// # Errors
+    /// Refuses zero.
+    pub fn idle(mut self, most: Duration) -> Result<Self, Invalid> {
+        if most.is_zero() {
+            return Err(Invalid::new(
+                "idle",
+                "zero would end every answer that does not come at once; set a longer time",
+            ));
+        }
+        self.limits.idle = most;
+        Ok(self)
     }
 
     /// The dialect that it speaks.
@@ -88,12 +112,12 @@ where
                     Http.set_context(&mut encoded, context);
                 }
                 let future = self.inner.call(encoded.map(Full::new));
-                ResponseFuture::sending(self.dialect.clone(), future, self.reply_limit)
+                ResponseFuture::sending(self.dialect.clone(), future, self.limits)
             }
             Err(error) => {
                 // What was reserved for a request that is never sent must not stay with an idle client.
                 self.inner = self.inner.clone();
-                ResponseFuture::refused(self.dialect.clone(), error)
+                ResponseFuture::refused(self.dialect.clone(), error, self.limits)
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     Error, chat,
     time::{self, Sleep},
 };
-use http_body::Body;
+use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 use std::{
     error::Error as StdError,
@@ -14,7 +14,12 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context as Cx, Poll, ready},
+    time::Duration,
 };
+
+/// After so many frames at one go the runtime gets its turn, since a peer may never run out of frames that hold nothing,
+/// and the clocks of this future and of those around it would stand still.
+const FRAMES_A_TURN: usize = 32;
 
 pin_project! {
     /// Resolves to the reply once all of it has been read, judged and decoded.
@@ -23,29 +28,38 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<D, F, B> {
         dialect: D,
-        reply_limit: usize,
+        limits: Limits,
         #[pin]
         state: State<F, B>,
     }
+}
+
+/// What an answer may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// In bytes, of a successful one.
+    pub(super) reply: usize,
+    /// Between two frames of a successful one.
+    pub(super) idle: Duration,
 }
 
 pin_project! {
     #[project = StateProj]
     enum State<F, B> {
         Sending { #[pin] future: F },
-        Reading { reading: Reading, #[pin] body: B, #[pin] patience: Option<Sleep> },
+        Reading { reading: Reading, #[pin] body: B, #[pin] silence: Option<Sleep> },
         /// With the error of a request that could not be encoded, until that is told.
         Over { refused: Option<Error> },
     }
 }
 
 impl<D, F, B> ResponseFuture<D, F, B> {
-    pub(super) fn sending(dialect: D, future: F, reply_limit: usize) -> Self {
-        Self { dialect, reply_limit, state: State::Sending { future } }
+    pub(super) fn sending(dialect: D, future: F, limits: Limits) -> Self {
+        Self { dialect, limits, state: State::Sending { future } }
     }
 
-    pub(super) fn refused(dialect: D, error: Error) -> Self {
-        Self { dialect, reply_limit: 0, state: State::Over { refused: Some(error) } }
+    pub(super) fn refused(dialect: D, error: Error, limits: Limits) -> Self {
+        Self { dialect, limits, state: State::Over { refused: Some(error) } }
     }
 }
 
@@ -59,23 +73,30 @@ where
 {
     fn poll_reply(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Result<chat::Reply, Error>> {
         let mut this = self.project();
+        let mut frames = 0;
         loop {
             let next = match this.state.as_mut().project() {
                 StateProj::Sending { future } => match ready!(future.poll(cx)) {
                     Ok(response) => {
                         let (head, body) = response.into_parts();
-                        let reading = Reading::new(head, body.size_hint().lower(), *this.reply_limit)?;
-                        let patience = reading.patience().map(time::sleep);
-                        State::Reading { reading, body, patience }
+                        let reading = Reading::new(head, body.size_hint().lower(), *this.limits)?;
+                        State::Reading { reading, body, silence: None }
                     }
                     Err(error) => return Poll::Ready(Err(this.dialect.classifier().transport(error.into()))),
                 },
-                StateProj::Reading { reading, body, patience } => match body.poll_frame(cx) {
+                StateProj::Reading { reading, body, mut silence } => match next_frame(body, &mut frames, cx) {
                     Poll::Pending => {
-                        ready!(patience.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
-                        return Poll::Ready(reading.finish(this.dialect));
+                        if silence.is_none() {
+                            silence.set(Some(time::sleep(reading.patience())));
+                        }
+                        ready!(silence.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
+                        return Poll::Ready(reading.fall_silent(this.dialect));
                     }
                     Poll::Ready(Some(Ok(frame))) => match reading.push(frame)? {
+                        Progress::More if reading.is_success() => {
+                            silence.set(None);
+                            continue;
+                        }
                         Progress::More => continue,
                         Progress::Enough => return Poll::Ready(reading.finish(this.dialect)),
                     },
@@ -92,6 +113,20 @@ where
             this.state.set(next);
         }
     }
+}
+
+/// The next frame; pending, and woken at once, where this turn has had its frames.
+fn next_frame<B: Body>(
+    body: Pin<&mut B>,
+    frames: &mut usize,
+    cx: &mut Cx<'_>,
+) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    if *frames == FRAMES_A_TURN {
+        cx.waker().wake_by_ref();
+        return Poll::Pending;
+    }
+    *frames += 1;
+    body.poll_frame(cx)
 }
 
 impl<D, F, B, E> Future for ResponseFuture<D, F, B>

@@ -1,5 +1,5 @@
 //! How much of a body is read, and what its end means.
-use super::Dialect;
+use super::{Dialect, future::Limits};
 use crate::{Error, Kind, Phase, chat, classify::BODY_LIMIT};
 use bytes::Buf;
 use http::response::Parts;
@@ -14,6 +14,7 @@ pub(super) struct Reading {
     head: Parts,
     body: Vec<u8>,
     limit: usize,
+    patience: Duration,
 }
 
 /// Whether a body is worth reading on.
@@ -27,19 +28,27 @@ impl Reading {
     ///
     /// # Errors
     /// For an answer that says at once that it is too long.
-    pub(super) fn new(head: Parts, announced: u64, reply_limit: usize) -> Result<Self, Error> {
-        let limit = if head.status.is_success() { reply_limit } else { BODY_LIMIT };
+    pub(super) fn new(head: Parts, announced: u64, limits: Limits) -> Result<Self, Error> {
+        let (limit, patience) = match head.status.is_success() {
+            true => (limits.reply, limits.idle),
+            false => (BODY_LIMIT, PATIENCE),
+        };
         if head.status.is_success() && announced > limit as u64 {
             return Err(too_long(limit));
         }
         // An announcement costs its writer nothing, so only so much is believed.
         let capacity = usize::try_from(announced).unwrap_or(usize::MAX).min(BODY_LIMIT);
-        Ok(Self { head, body: Vec::with_capacity(capacity), limit })
+        Ok(Self { head, body: Vec::with_capacity(capacity), limit, patience })
     }
 
-    /// How long the body may keep its caller waiting: that of an error, whose status says most of it, not for long.
-    pub(super) fn patience(&self) -> Option<Duration> {
-        (!self.head.status.is_success()).then_some(PATIENCE)
+    pub(super) fn is_success(&self) -> bool {
+        self.head.status.is_success()
+    }
+
+    /// How long the body may keep its caller waiting: that of a reply between two frames, that of an error, whose status
+    /// says most of it, not for long in all.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Adds what has come.
@@ -51,7 +60,7 @@ impl Reading {
         while data.has_remaining() {
             let room = self.limit - self.body.len();
             if room == 0 {
-                return if self.head.status.is_success() { Err(too_long(self.limit)) } else { Ok(Progress::Enough) };
+                return if self.is_success() { Err(too_long(self.limit)) } else { Ok(Progress::Enough) };
             }
             let chunk = data.chunk();
             let taken = chunk.len().min(room);
@@ -70,6 +79,14 @@ impl Reading {
         match dialect.classifier().success(headers, &self.body) {
             Some(error) => Err(error),
             None => dialect.decode(&self.head, &self.body),
+        }
+    }
+
+    /// Judges a body of which nothing more comes in time.
+    pub(super) fn fall_silent<D: Dialect>(&self, dialect: &D) -> Result<chat::Reply, Error> {
+        match self.is_success() {
+            true => Err(Error::provider(Kind::Timeout).with_phase(Phase::Idle)),
+            false => self.finish(dialect),
         }
     }
 

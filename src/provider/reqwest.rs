@@ -18,8 +18,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Sends over reqwest, once and nowhere else.
 ///
-/// reqwest's own retries are off, since a layer that counts its sends must know of each (a pooled connection that turns
-/// out closed before anything was written is replaced: that is no second send); redirects are not followed,
+/// reqwest's own retries are off, since a layer that counts its sends must know of each. (hyper replaces a kept connection
+/// that turns out closed before anything was written, which is no second send; what it began to write fails, even where
+/// the server closed the connection unread.) Redirects are not followed,
 /// since the key would go along; connecting may take 10 s, and nothing else is timed here: a whole reply may take
 /// minutes, and the timeouts of the stack know better. Errors come without the URL, whose query may hold a key.
 #[derive(Clone, Debug)]
@@ -31,14 +32,7 @@ impl Reqwest {
     /// # Errors
     /// Where TLS cannot be set up on this system, for example without any root certificates.
     pub fn new() -> Result<Self, Invalid> {
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("seawall/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .build();
-        match client {
+        match Self::client_builder().build() {
             Ok(client) => Ok(Self(client)),
             Err(error) => {
                 Err(Invalid::new("reqwest", format!("TLS cannot be set up on this system: {}", cause(&error))))
@@ -46,8 +40,29 @@ impl Reqwest {
         }
     }
 
-    /// A client of your own, with its proxies and certificates. Switch off its retries and redirects as
-    /// [`new`](Self::new) does.
+    /// reqwest's builder with the settings above, to which you add proxies and certificates of your own.
+    ///
+    /// Clients of reqwest use the proxies that the environment names, such as `HTTP_PROXY`, for every host that `NO_PROXY`
+    /// does not; a model on this very machine is asked directly so:
+    ///
+    /// ```
+    /// use seawall::provider::{OpenAi, Reqwest};
+    ///
+    /// let direct = Reqwest::with_client(Reqwest::client_builder().no_proxy().build()?);
+    /// let client = OpenAi::without_key().base_url("http://127.0.0.1:11434/v1").over(direct);
+    /// # Ok::<(), reqwest::Error>(())
+    /// ```
+    pub fn client_builder() -> reqwest::ClientBuilder {
+        reqwest::Client::builder()
+            .user_agent(concat!("seawall/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+    }
+
+    /// A client of your own, best from [`client_builder`](Self::client_builder): another one follows redirects, with the
+    /// key, and sends again on its own what HTTP/2 refused.
     #[must_use]
     pub fn with_client(client: reqwest::Client) -> Self {
         Self(client)

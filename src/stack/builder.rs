@@ -1,12 +1,14 @@
 use super::{Leaf, Paved, Stack};
 use crate::{
     Bare, Context, Http, InCall, Invalid, Rng, Sink,
-    chat::Chat,
     retry::{Backoff, Budget, RetryLayer},
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use std::time::Duration;
 use tower::Layer;
+
+/// The retry layer's own default.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// Builds a [`Stack`]. What is not set has the default of its layer.
 #[derive(Clone, Debug)]
@@ -23,6 +25,7 @@ struct Settings {
     sends: Option<u32>,
     max_retries: Option<u32>,
     backoff: Option<Backoff>,
+    max_wait: Option<Duration>,
     budget: Option<Budget>,
     rng: Option<Rng>,
     first_byte: Option<Duration>,
@@ -55,7 +58,15 @@ impl<S, H> Builder<S, H> {
         self
     }
 
-    /// Sets the delays between attempts. Default: a random part of 1 s, then of 2 s, up to 60 s.
+    /// Sets the longest wait that is sat out, told or scheduled; a longer one ends the call at once. Default 60 s.
+    pub fn max_wait(mut self, most: Duration) -> Self {
+        self.settings.max_wait = Some(most);
+        self
+    }
+
+    /// Sets the delays between attempts that nobody told to wait. Default: a random part of 1 s, then of 2 s, up to 60 s.
+    ///
+    /// Another [`Schedule`](crate::retry::Schedule) goes into a [`RetryLayer`] of your own, in a plain `ServiceBuilder`.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.settings.backoff = Some(backoff);
         self
@@ -100,20 +111,6 @@ impl<S> Builder<S, Http> {
     }
 }
 
-impl<S> Builder<S, Chat> {
-    /// Limits the wait for the head of a stream. Default 60 s.
-    pub fn first_byte(mut self, most: Duration) -> Self {
-        self.settings.first_byte = Some(most);
-        self
-    }
-
-    /// Limits the silence between two parts of a stream. Default 60 s.
-    pub fn idle(mut self, most: Duration) -> Self {
-        self.settings.idle = Some(most);
-        self
-    }
-}
-
 impl<S, H: Clone> Builder<S, H> {
     /// Builds the stack.
     ///
@@ -125,7 +122,7 @@ impl<S, H: Clone> Builder<S, H> {
         settings.check()?;
         let in_call = InCall(shape.clone());
         let service = settings.timeout()?.shape(in_call.clone()).layer(Leaf::new(service, shape.clone()));
-        let route = Paved(settings.retry().shape(in_call.clone()).layer(service));
+        let route = Paved(settings.retry()?.shape(in_call.clone()).layer(service));
         let inner = settings.total()?.shape(in_call).layer(route);
         let context = settings.sends.map_or_else(Context::default, |sends| Context::default().with_sends_left(sends));
         Ok(Stack::new(inner, shape, context, settings.sends.unwrap_or(u32::MAX)))
@@ -145,11 +142,20 @@ impl Settings {
             return Err(Invalid::new("max_retries", reason));
         }
         if sends == 1 || self.max_retries == Some(0) {
-            let idle = [("backoff", self.backoff.is_some()), ("budget", self.budget.is_some())];
+            let idle = [
+                ("backoff", self.backoff.is_some()),
+                ("budget", self.budget.is_some()),
+                ("max_wait", self.max_wait.is_some()),
+            ];
             if let Some((setting, _)) = idle.into_iter().find(|(_, set)| *set) {
                 let other = if sends == 1 { "sends(1)" } else { "max_retries(0)" };
                 return Err(Invalid::new(setting, format!("has no effect with `{other}`; drop one of the two")));
             }
+        }
+        let (backoff, max_wait) = (self.backoff.unwrap_or_default(), self.max_wait.unwrap_or(MAX_WAIT));
+        if self.backoff.is_some() && backoff.cap() > max_wait {
+            let reason = format!("delays over {max_wait:?} would end the call; lower the cap, or raise `max_wait`");
+            return Err(Invalid::new("backoff", reason));
         }
         self.check_limits()
     }
@@ -184,7 +190,7 @@ impl Settings {
         })
     }
 
-    fn retry(&self) -> RetryLayer {
+    fn retry(&self) -> Result<RetryLayer, Invalid> {
         let mut layer = RetryLayer::new();
         if let Some(retries) = self.max_retries {
             layer = layer.max_retries(retries);
@@ -198,10 +204,13 @@ impl Settings {
         if let Some(rng) = &self.rng {
             layer = layer.rng(rng);
         }
-        match &self.sink {
+        if let Some(most) = self.max_wait {
+            layer = layer.max_wait(most)?;
+        }
+        Ok(match &self.sink {
             Some(sink) => layer.sink(sink.clone()),
             None => layer,
-        }
+        })
     }
 
     fn total(&self) -> Result<DeadlineLayer, Invalid> {

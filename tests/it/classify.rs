@@ -235,6 +235,22 @@ async fn a_body_that_breaks_ends_in_a_delivered_error() {
     .await;
 }
 
+#[test]
+fn a_success_that_names_an_error_and_leaves_it_empty_is_none() {
+    for body in [
+        r#"{"choices":[{"message":{"content":"rate limit exceeded"},"finish_reason":"stop"}],"error":null}"#,
+        r#"{"choices":[{"finish_reason":"stop"}],"error":[]}"#,
+        r#"{"choices":[{"finish_reason":"stop"}],"error":{}}"#,
+        r#"{"result":{"response":"hi"},"success":true,"errors":[],"messages":[]}"#,
+        r#"{"id":"as-1","result":"hi","error_code":0,"error_msg":"ok"}"#,
+        r#"{"Response":{"Choices":[{}],"Error":null,"RequestId":"r"}}"#,
+        r#"{"choices":[{"message":{"content":"hi"}}],"base_resp":{"status_code":0,"status_msg":""}}"#,
+    ] {
+        let found = Classifier::default().success(&HeaderMap::new(), body.as_bytes());
+        assert!(found.is_none(), "{body}: {found:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn of_an_endless_error_body_only_the_limit_is_read() {
     guarded(async {

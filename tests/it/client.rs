@@ -1,4 +1,10 @@
 //! One call, one send, and a typed end whatever comes back: in process and over real sockets.
+#[cfg(feature = "reqwest")]
+mod wire;
+
+#[cfg(feature = "reqwest")]
+pub use wire::direct;
+
 use crate::{ask, fake::*, guarded, seconds, timed};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -7,7 +13,7 @@ use http_body_util::Full;
 use seawall::{
     Context, Ending, Error, Guard, Http, Kind, Note, Origin, Outcome, Phase, Replay, Seen, Shape, Trail, Usage,
     chat::{self, Answer, Chat, Item, Message, Reply},
-    provider::{Client, OpenAi, Reqwest},
+    provider::{Client, OpenAi},
 };
 use std::{
     collections::VecDeque,
@@ -18,10 +24,6 @@ use std::{
     rc::Rc,
     sync::{Arc, Mutex},
     task::{Context as Cx, Poll, Waker},
-};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
 };
 use tower::{Service, ServiceExt, limit::ConcurrencyLimit, service_fn};
 
@@ -150,6 +152,23 @@ async fn an_error_whose_body_never_ends_is_judged_after_five_seconds() {
         body.stalls = true;
         let (result, took) = timed(answered(429, body)).await;
         assert_eq!((result.unwrap_err().kind(), took), (Kind::RateLimited, seconds(5)));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_falls_silent_ends_by_its_idle_limit_and_not_sooner() {
+    guarded(async {
+        let mut body = frames([Ok(r#"{"choices":"#)]);
+        body.stalls = true;
+        let (result, took) = timed(answered(200, body.clone())).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Idle), seconds(60)));
+        assert!(error.is_retryable() && error.sends() == 1);
+        let respond = move |_: Asked| ready(Ok::<_, Infallible>(Response::new(body.clone())));
+        let client = openai().over(service_fn(respond)).idle(seconds(5)).unwrap();
+        assert_eq!(timed(ask(&client, question())).await.1, seconds(5));
+        assert_eq!(client.idle(std::time::Duration::ZERO).unwrap_err().setting(), "idle");
     })
     .await;
 }
@@ -317,10 +336,10 @@ fn a_call_polled_after_its_end_stays_quiet() {
 fn clients_and_replies_may_go_anywhere() {
     fn anywhere<T: Send + Sync + 'static>() {}
     fn cloned<T: Clone>() {}
-    anywhere::<Client<OpenAi, Reqwest>>();
+    anywhere::<Client<OpenAi, seawall::sim::InProcess>>();
     anywhere::<Reply>();
     anywhere::<chat::Request>();
-    cloned::<Client<OpenAi, Reqwest>>();
+    cloned::<Client<OpenAi, seawall::sim::InProcess>>();
 }
 
 // What layers do to requests and replies of a chat.
@@ -418,147 +437,6 @@ fn the_shape_repeats_requests_and_notes_what_failed_before() {
     }
     let kinds: Vec<_> = reply.trail().attempts().iter().map(|attempt| attempt.kind()).collect();
     assert_eq!(kinds, [Kind::Overloaded, Kind::Server], "the outer layer lived through its part before");
-}
-
-// Over real sockets.
-
-/// What the server does with a connection, once it has read the request.
-#[derive(Clone, Copy)]
-enum Act {
-    Close(&'static str),
-    Reset(&'static str),
-    Hang,
-}
-
-/// A server of one request a connection; gives its base URL and what it was sent.
-async fn listen(act: Act) -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let log = seen.clone();
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            let request = read_request(&mut socket).await;
-            log.lock().unwrap().push(request);
-            finish(socket, act).await;
-            log.lock().unwrap().push("closed".into());
-        }
-    });
-    (url, seen)
-}
-
-async fn finish(mut socket: TcpStream, act: Act) {
-    match act {
-        Act::Close(answer) => socket.write_all(answer.as_bytes()).await.unwrap(),
-        Act::Reset(answer) => {
-            socket.write_all(answer.as_bytes()).await.unwrap();
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            socket.set_zero_linger().unwrap();
-        }
-        Act::Hang => while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {},
-    }
-}
-
-async fn read_request(socket: &mut TcpStream) -> String {
-    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = socket.read(&mut buffer).await.unwrap();
-        request.extend_from_slice(&buffer[..read]);
-        let text = String::from_utf8_lossy(&request).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        if length.is_none_or(|length| body.len() >= length.parse().unwrap()) || read == 0 {
-            return text;
-        }
-    }
-}
-
-async fn over_reqwest(act: Act) -> (Result<Reply, Error>, Vec<String>) {
-    let (url, seen) = listen(act).await;
-    let call = openai().base_url(url).client().unwrap().oneshot(question());
-    let result = tokio::time::timeout(seconds(10), call).await.expect("the call hangs");
-    let seen = seen.lock().unwrap().clone();
-    (result, seen)
-}
-
-#[tokio::test]
-async fn a_question_is_answered_over_the_wire() {
-    let body = r#"{"choices":[{"message":{"content":"Blue."}}],"x":{"y":1}}"#;
-    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nx-new: 1\r\n\r\n{body}", body.len());
-    let (reply, seen) = over_reqwest(Act::Close(answer.leak())).await;
-    assert_eq!(reply.unwrap().text(), "Blue.");
-    let request = &seen[0];
-    for part in [
-        "POST /v1/chat/completions HTTP/1.1\r\n",
-        "authorization: Bearer sk-proj-4f9aAbC123\r\n",
-        "content-type: application/json\r\n",
-        "user-agent: seawall/",
-        "content-length: 88\r\n",
-        r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"What colour is the sea?"}]}"#,
-    ] {
-        assert!(request.contains(part), "{part} in {request}");
-    }
-}
-
-#[tokio::test]
-async fn a_redirect_is_not_followed_with_the_key() {
-    let (target, asked) = listen(Act::Hang).await;
-    let moved = format!("HTTP/1.1 307 Moved\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
-    let (result, _) = over_reqwest(Act::Close(moved.leak())).await;
-    assert_eq!(result.unwrap_err().status(), Some(307));
-    assert!(asked.lock().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn a_failing_connection_is_a_transport_error_and_is_tried_once() {
-    const CUT: &str = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"Bl";
-    const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2d\r\n{\"choices\":[{\"message\":{\"content\":\"Blue.\"}}]}\r\n";
-    for act in [
-        Act::Reset(""),
-        Act::Close(""),
-        Act::Reset("HTTP/1.1 200"),
-        Act::Close("HTTP/1.1 200 OK\r\n"),
-        Act::Reset(CUT),
-        Act::Close(CUT),
-        Act::Close(CHUNKED),
-        Act::Reset(CHUNKED),
-    ] {
-        let (result, seen) = over_reqwest(act).await;
-        let error = result.unwrap_err();
-        assert_eq!((error.kind(), error.sends()), (Kind::Transport, 1), "{error}");
-        assert!(!error.is_delivered() && error.is_retryable() && error.is_against_provider());
-        assert_eq!(seen.iter().filter(|line| line.starts_with("POST")).count(), 1);
-    }
-}
-
-#[tokio::test]
-async fn an_error_names_no_url_down_to_its_source() {
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let client = openai().base_url(format!("http://{free}/v1?key=hush")).client().unwrap();
-    let error = client.oneshot(question()).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Transport);
-    let mut told = format!("{error} {error:?} {:?}", error.message());
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        told += &format!(" {cause} {cause:?}");
-        source = cause.source();
-    }
-    assert!(!told.contains("hush") && !told.contains(KEY), "{told}");
-}
-
-#[tokio::test]
-async fn dropping_the_call_hangs_up() {
-    let (url, seen) = listen(Act::Hang).await;
-    let client = openai().base_url(url).client().unwrap();
-    let call = client.oneshot(question());
-    assert!(tokio::time::timeout(std::time::Duration::from_millis(200), call).await.is_err());
-    for _ in 0..200 {
-        if seen.lock().unwrap().len() == 2 {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the server still waits: {:?}", seen.lock().unwrap());
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ pub fn fixtures() -> Vec<Line> {
 }
 
 /// The shared corpus, if it lies where `SEAWALL_SHARED` says or beside the project.
-fn corpus() -> Vec<Line> {
+pub fn corpus() -> Vec<Line> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let shared = std::env::var_os("SEAWALL_SHARED").map_or(beside, PathBuf::from);
     let path = shared.join("corpus/provider_errors.jsonl");

@@ -132,3 +132,33 @@ fn input_without_a_status_line_is_told_what_to_do() {
         assert!(!output.status.success() && text.contains("curl -i"), "{text}");
     }
 }
+
+#[test]
+fn what_a_terminal_obeys_is_not_printed() {
+    let text = said(
+        &[],
+        "HTTP/1.1 429 Busy\r\n\r\n{\"error\":{\"message\":\"a\\u001b[2Jb\\u202ec\\u009bd\",\"code\":\"e\\u0007f\"}}",
+    );
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']) && text.contains("[2Jb"), "{text:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    for path in [folder, "no-such-answer"] {
+        for arguments in [&[path][..], &["--jsonl", path]] {
+            let output = explain(arguments, b"");
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success() && text.starts_with(&format!("seawall: {path}: ")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_that_nobody_reads_is_a_failure_all_the_same() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status =
+        Command::new(env!("CARGO_BIN_EXE_seawall")).args(["explain", "no-such-answer"]).stderr(writer).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+}

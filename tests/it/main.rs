@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods, unreachable_pub)]
 
 mod attack;
+#[cfg(feature = "reqwest")]
 mod cases;
 mod classify;
 mod client;
@@ -10,6 +11,8 @@ mod corpus;
 mod explain;
 mod fake;
 mod floors;
+#[cfg(feature = "reqwest")]
+mod hostile;
 mod provider;
 mod retry;
 mod sim;

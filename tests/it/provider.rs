@@ -146,6 +146,8 @@ fn others_of_the_dialect_have_their_own_url_and_name() {
     let request = local.encode(&question()).unwrap();
     assert_eq!(request.uri(), "http://127.0.0.1:1/openai/chat?api-version=1");
     assert!(!request.headers().contains_key("authorization"));
+    let queries = local.path("/chat?deployment=d").encode(&question()).unwrap();
+    assert_eq!(queries.uri(), "http://127.0.0.1:1/openai/chat?api-version=1&deployment=d");
 }
 
 #[test]
@@ -179,11 +181,14 @@ fn settings_that_cannot_be_sent_are_refused_and_not_shown() {
         (openai().base_url("api.example.com/v1?key=hush"), "base_url: "),
         (openai().base_url("ftp://example.com"), "base_url: "),
         (openai().base_url(""), "base_url: "),
+        (openai().base_url("https://h/v1#part"), "base_url: is no URL"),
+        (openai().base_url("https://h/v 1"), "base_url: is no URL"),
+        (openai().base_url("https://me:hush@h/v1"), "base_url: holds a user or a password"),
     ];
     for (dialect, words) in rows {
         let error = dialect.encode(&question()).unwrap_err();
         assert_eq!((error.kind(), error.sends()), (Kind::InvalidRequest, 0));
-        let shown = format!("{error} {error:?} {}", error.message().unwrap());
+        let shown = format!("{error} {error:?} {} {dialect:?}", error.message().unwrap());
         assert!(shown.contains(words) && !shown.contains(KEY) && !shown.contains("hush"), "{shown}");
     }
 }

@@ -179,7 +179,10 @@ fn what_makes_no_sense_or_cannot_take_effect_is_not_built() {
     let service = || tower::service_fn(|_: u64| async { Ok::<_, Error>(1u64) });
     let build = || Stack::bare(service());
     let backoff = Backoff::new(seconds(1), seconds(2)).unwrap();
-    let cases: [(Result<Stack<Paved<_>>, Invalid>, &str); 10] = [
+    let slow = Backoff::new(seconds(1), seconds(120)).unwrap();
+    let cases: [(Result<Stack<Paved<_>>, Invalid>, &str); 12] = [
+        (build().max_wait(Duration::ZERO).build(), "max_wait"),
+        (build().backoff(slow).build(), "backoff"),
         (build().deadline(Duration::ZERO).build(), "deadline"),
         (build().whole(Duration::ZERO).build(), "whole"),
         (build().sends(0).build(), "sends"),
@@ -199,6 +202,7 @@ fn what_makes_no_sense_or_cannot_take_effect_is_not_built() {
     assert!(zero.is_err_and(|invalid| invalid.setting() == "first_byte"));
     assert!(Stack::http(service()).idle(Duration::ZERO).build().is_err_and(|invalid| invalid.setting() == "idle"));
     assert!(build().max_retries(6).sends(7).build().is_ok());
+    assert!(build().backoff(slow).max_wait(seconds(120)).build().is_ok());
 }
 
 #[test]

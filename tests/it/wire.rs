@@ -1,5 +1,11 @@
 //! Failures as real sockets produce them, through reqwest: holds the texts and types of the locked versions.
 #![cfg(feature = "reqwest")]
+mod cases;
+mod http2;
+mod once;
+mod plain;
+mod tls;
+
 use crate::seconds;
 use seawall::{
     Error, Kind, Phase,
@@ -63,11 +69,19 @@ async fn served(mut socket: TcpStream, then: Then) {
 }
 
 async fn server(then: Then) -> String {
+    listening(move |socket| served(socket, then.clone())).await
+}
+
+/// The URL of a server that does so with each connection.
+async fn listening<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> String
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(served(socket, then.clone()));
+            tokio::spawn(serve(socket));
         }
     });
     format!("http://{address}/v1?key=sk-secret")

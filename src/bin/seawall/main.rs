@@ -4,7 +4,11 @@ mod explain;
 mod mock_provider;
 
 use clap::{Parser, Subcommand};
-use std::{fmt::Display, process::ExitCode};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 /// Keeps calls to LLM providers standing.
 #[derive(Parser)]
@@ -31,6 +35,7 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: impl Display) -> ExitCode {
-    eprintln!("seawall: {error}");
+    // Nobody may be left to read it, which is no reason to panic.
+    let _ = writeln!(io::stderr(), "seawall: {error}");
     ExitCode::FAILURE
 }

@@ -1,5 +1,8 @@
 //! From the bytes of a body to what can be read in it.
-use super::text::{clip, is_wrapper, lower};
+use super::{
+    json, literal,
+    text::{clip, is_wrapper, lower},
+};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -22,12 +25,12 @@ pub(super) enum Body<'a> {
 pub(super) const NESTING: usize = 3;
 
 pub(super) fn read(bytes: &[u8]) -> Body<'_> {
-    let text = match trimmed(String::from_utf8_lossy(bytes)) {
+    let text = match text(bytes) {
         text if text.is_empty() => return Body::Empty,
         text => text,
     };
     match text.as_bytes()[0] {
-        b'{' | b'[' => match serde_json::from_str(&text) {
+        b'{' | b'[' => match json::read(&text) {
             Ok(value) => Body::Json(value),
             Err(_) => Body::Cut(mend(&text), text),
         },
@@ -50,25 +53,36 @@ fn unwrap(inner: String) -> Body<'static> {
 
 /// The JSON in a string, if it holds an object or an array.
 pub(super) fn nested(text: &str) -> Option<Value> {
-    let mut value = serde_json::from_str(text.trim_start()).ok()?;
+    let mut value = json::read(text.trim_start()).ok()?;
     for _ in 0..NESTING {
         let Value::String(inner) = &value else { break };
-        value = serde_json::from_str(inner).ok()?;
+        value = json::read(inner).ok()?;
     }
     (value.is_object() || value.is_array()).then_some(value)
 }
 
-/// The first object in a text that wraps another provider's error.
+/// The first object in a text that wraps another provider's error, which the text or the object must look like.
 pub(super) fn embedded(text: &str) -> Option<Value> {
-    let start = text.find('{').filter(|_| is_wrapper(&lower(clip(text, 1024))))?;
-    serde_json::Deserializer::from_str(&text[start..]).into_iter().next()?.ok()
+    let start = text.find(['{', '['])?;
+    let (before, object) = text.split_at(start);
+    let value = json::first(object).ok().or_else(|| literal::read(object))?;
+    let error = match &value {
+        Value::Array(items) => items.first().and_then(|item| item.get("error")),
+        value => value.get("error"),
+    };
+    (error.is_some_and(Value::is_object) || is_wrapper(&lower(clip(before, 1024)))).then_some(value)
+}
+
+/// What is written in a body.
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    trimmed(String::from_utf8_lossy(bytes))
 }
 
 /// Without a byte order mark, blank lines and the comment lines that some send to keep a connection alive.
 fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut rest: &str = text.trim_start_matches('\u{feff}').trim();
-    while let Some((_, after)) = rest.strip_prefix(':').and_then(|rest| rest.split_once('\n')) {
-        rest = after.trim_start();
+    while let Some(comment) = rest.strip_prefix(':') {
+        rest = comment.split_once('\n').map_or("", |(_, after)| after.trim_start());
     }
     match rest.len() == text.len() {
         true => text,
@@ -80,7 +94,7 @@ fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
 const DEPTH: usize = 64;
 
 /// Closes what a cut left open: where it was cut, or else behind the last whole member.
-fn mend(text: &str) -> Option<Value> {
+pub(super) fn mend(text: &str) -> Option<Value> {
     let mut open = Vec::new();
     let (mut quoted, mut escaped, mut comma) = (false, false, None);
     for (at, byte) in text.bytes().enumerate() {
@@ -103,7 +117,7 @@ fn mend(text: &str) -> Option<Value> {
     let here = if escaped { &text[..text.len() - 1] } else { text };
     let closed = |text: &str, quote: &str, open: &[char]| {
         let ends: String = open.iter().rev().collect();
-        serde_json::from_str(&format!("{text}{quote}{ends}")).ok()
+        json::read(&format!("{text}{quote}{ends}")).ok()
     };
     closed(here, if quoted { "\"" } else { "" }, &open).or_else(|| {
         let (at, depth) = comma?;

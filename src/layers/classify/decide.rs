@@ -56,12 +56,11 @@ impl<'a> Answer<'a> {
             (Body::Text(text) | Body::Cut(None, text), _) => facts.text(0, text),
             (Body::Empty, _) => {}
         }
-        match (facts.status, facts.number) {
-            (None, number) => facts.status = number,
+        facts.status = match facts.status.or(facts.number) {
             // A gateway that wraps a limit in a failure of its own.
-            (Some(500..), Some(429)) => facts.status = Some(429),
-            _ => {}
-        }
+            Some(500..) if facts.limited => Some(429),
+            status => status,
+        };
         facts.finish()
     }
 

@@ -40,18 +40,22 @@ pub(super) fn error_in(event: Option<&str>, value: &Value) -> Option<Found> {
     let named = event == Some("error") || matches!(kind, Some("error" | "response.failed" | "response.error"));
     let flat = value.get("object").and_then(Value::as_str) == Some("error") || told("error_type").is_some();
     let failed = value.get("base_resp").and_then(|response| response.get("status_code")).is_some_and(|code| code != 0);
-    if named || flat || failed || told("error").is_some() || choice_error(value) || code_and_message(value) {
+    let wrapped = value.get("Response").and_then(|response| response.get("Error")).is_some_and(|error| !is_void(error));
+    let listed = value.get("success") == Some(&Value::Bool(false)) && told("errors").is_some();
+    let own = told("error").is_some() || listed || wrapped || choice_error(value);
+    if named || flat || failed || own || code_and_message(value) {
         return Some(Found::Here);
     }
     withheld(value).or_else(|| finished_with(value, "error").then_some(Found::Code("error")))
 }
 
-/// `null`, an empty string and an empty object are how some say that there is no error.
+/// `null` and what is empty are how some say that there is no error.
 fn is_void(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),
         Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
         _ => false,
     }
 }
@@ -67,13 +71,13 @@ fn choice_error(value: &Value) -> bool {
 /// Vendors' flat form: a code and a message and nothing that an answer would have.
 fn code_and_message(value: &Value) -> bool {
     let has = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
-    let refused = match value.get("code").or_else(|| value.get("statusCode")) {
+    let refused = match ["code", "statusCode", "error_code"].iter().find_map(|name| value.get(*name)) {
         Some(Value::String(code)) => !matches!(code.as_str(), "" | "0" | "200" | "ok" | "success" | "Success"),
         Some(Value::Number(code)) => !matches!(code.as_i64(), Some(0 | 200 | 20000)),
         _ => false,
     };
     let answers = ["choices", "candidates", "output", "content", "id_generated", "results", "generated_text"];
-    let text = ["message", "msg"].iter().any(|name| value.get(*name).is_some_and(Value::is_string));
+    let text = ["message", "msg", "error_msg"].iter().any(|name| value.get(*name).is_some_and(Value::is_string));
     refused && text && !answers.iter().any(|name| has(name))
 }
 
@@ -88,7 +92,10 @@ fn withheld(value: &Value) -> Option<Found> {
 
 /// A stream that a filter ended. In a whole reply that is its finish reason.
 pub(super) fn cut_by_filter(value: &Value) -> Option<Found> {
-    finished_with(value, "content_filter").then_some(Found::Code("content_filter"))
+    ["content_filter", "error_toxic"]
+        .iter()
+        .any(|reason| finished_with(value, reason))
+        .then_some(Found::Code("content_filter"))
 }
 
 pub(super) fn finished_with(value: &Value, reason: &str) -> bool {

@@ -32,6 +32,7 @@ const TEXT_FIELDS: &[&str] = &[
     "title",
     "details",
     "error_message",
+    "error_msg",
     "errormessage",
     "error_description",
     "faultstring",
@@ -39,21 +40,22 @@ const TEXT_FIELDS: &[&str] = &[
 ];
 /// Objects in which the fields above may lie. What echoes the request (`input`, `param`, `ctx`) is none of them.
 const CONTAINERS: &[&str] = &[
-    "error",
     "errors",
     "detail",
     "details",
     "message",
-    "innererror",
-    "inner_error",
     "metadata",
     "response",
     "base_resp",
     "violations",
-    "last_error",
     "incomplete_details",
     "fault",
 ];
+
+/// Gateways name what they wrap: `innererror`, `last_error`, `external_model_error`.
+fn is_container(name: &str) -> bool {
+    CONTAINERS.contains(&name) || name.ends_with("error")
+}
 
 /// Everything that a rule or a wait may ask of an answer.
 #[derive(Debug, Default)]
@@ -64,6 +66,8 @@ pub(super) struct Facts {
     pub(super) codes: Vec<(String, String)>,
     /// A status named in the body.
     pub(super) number: Option<u16>,
+    /// Whether a 429 is among the statuses named in the body.
+    pub(super) limited: bool,
     /// The provider's words, by how well they explain.
     pub(super) texts: Vec<(usize, String)>,
     /// All words in lower case, quoted sentences left out: those may be the prompt.
@@ -74,6 +78,8 @@ pub(super) struct Facts {
     pub(super) quotas: String,
     /// A wait that a field of the body names.
     pub(super) wait: Option<Duration>,
+    /// When the limit is lifted, as a field of the body names it.
+    pub(super) lifted: Option<String>,
     /// Headers of another provider, handed on in the body.
     pub(super) headers: Vec<(String, String)>,
 }
@@ -152,7 +158,7 @@ impl Facts {
                     }
                 }
             }
-            if CONTAINERS.contains(&name) {
+            if is_container(name) {
                 self.value(value, depth + 1, strings);
             }
             if name == "choices" {
@@ -171,6 +177,7 @@ impl Facts {
         if let Some(status) = status {
             if STATUS_FIELDS.contains(&name) && status >= 400 {
                 self.number = self.number.or(Some(status));
+                self.limited |= status == 429;
             }
         } else if CODE_FIELDS.contains(&name) {
             match (value, number) {
@@ -185,14 +192,21 @@ impl Facts {
                 self.quotas.push_str(clip(quota, 256));
                 self.quotas.push('\n');
             }
+            ("resets_at" | "reset_at", Value::Number(_) | Value::String(_)) => {
+                self.lifted.get_or_insert_with(|| clip(&text(value), 64).to_owned());
+            }
             ("headers", Value::Object(headers)) => {
-                let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let headers = headers.iter().take(CODES);
                 self.headers.extend(headers.map(|(name, value)| (name.to_ascii_lowercase(), text(value))));
             }
             _ => self.wait = self.wait.or_else(|| wait::in_field(name, value)),
         }
     }
+}
+
+/// A string without its quotes; anything else as JSON.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// A whole number, or a string of digits.

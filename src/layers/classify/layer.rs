@@ -39,7 +39,9 @@ impl ClassifyLayer<Reqwest> {
     /// its errors.
     ///
     /// A success stays the `reqwest::Response` that it was: wrapping its body would cost a box for each answer. What
-    /// breaks while it is read is therefore reqwest's error; [`Classifier::transport`] judges it.
+    /// breaks while it is read is therefore reqwest's error; [`Classifier::transport`] judges it. The other layers take
+    /// these requests and answers with the shape [`Http`](crate::Http), and tell what breaks to whatever they left in the
+    /// body.
     #[must_use]
     pub fn reqwest() -> Self {
         Self { judge: Reqwest::default() }

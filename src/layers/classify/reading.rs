@@ -15,6 +15,10 @@ use std::{
 /// How long the body of a refusal may keep its caller waiting: the status alone says most of it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// After so many frames at one go the runtime gets its turn, since a peer may never run out of frames that hold nothing,
+/// and all clocks would stand still.
+const FRAMES_A_TURN: usize = 32;
+
 /// What is made of a response that turns out to be good.
 type Finish<B, R> = fn(Response<ClassifiedBody<B>>) -> R;
 
@@ -63,8 +67,17 @@ where
     fn poll_read(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Read> {
         let this = self.project();
         let Some(body) = this.body else { return Poll::Ready(Read::Whole(None)) };
+        let mut frames = 0;
         while this.kept.len() < *this.limit {
-            let frame = match Pin::new(&mut *body).poll_frame(cx) {
+            let polled = match frames {
+                FRAMES_A_TURN => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                _ => Pin::new(&mut *body).poll_frame(cx),
+            };
+            frames += 1;
+            let frame = match polled {
                 Poll::Ready(Some(Ok(frame))) => frame,
                 Poll::Ready(Some(Err(error))) => {
                     return Poll::Ready(Read::Broken(this.classifier.transport(error.into())));

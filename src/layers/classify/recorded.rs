@@ -4,34 +4,40 @@ use super::{
     body::{self, Body},
     decide::Answer,
     envelope::finished_with,
+    json,
 };
 use crate::{Error, sse};
 use http::HeaderMap;
 use serde_json::Value;
+use std::borrow::Cow;
 
 pub(super) fn judge(classifier: &Classifier, headers: &HeaderMap, body: &[u8]) -> Option<Error> {
     match body::read(body) {
         Body::Empty => classifier.damaged(),
-        Body::Json(Value::Array(items)) => frames(classifier, headers, items.iter().map(Value::to_string)),
-        Body::Json(value) => frames(classifier, headers, [value.to_string()].into_iter()),
+        Body::Json(Value::Array(_)) => frames(classifier, headers, json::items(&body::text(body)).map(Cow::Borrowed)),
+        Body::Json(value) => frames(classifier, headers, [value.to_string().into()].into_iter()),
         Body::Html(page) => Some(classifier.verdict(&Answer::refused(title_status(&page), Body::Html(page)), headers)),
-        Body::Cut(Some(Value::Array(items)), _) => {
-            let found = frames(classifier, headers, items.iter().map(Value::to_string));
-            found.or_else(|| classifier.damaged())
+        Body::Cut(Some(Value::Array(_)), array) => {
+            let mended = |item| body::mend(item).map_or(Cow::Borrowed(item), |value| value.to_string().into());
+            frames(classifier, headers, json::items(&array).map(mended)).or_else(|| classifier.damaged())
         }
-        Body::Cut(_, lines) => frames(classifier, headers, lines.lines().map(str::to_owned)),
+        Body::Cut(_, lines) => frames(classifier, headers, lines.lines().map(Cow::Borrowed)),
         Body::Text(_) => events(classifier, headers, body),
     }
 }
 
 /// JSON, frame by frame.
-fn frames(classifier: &Classifier, headers: &HeaderMap, frames: impl Iterator<Item = String>) -> Option<Error> {
+fn frames<'a>(
+    classifier: &Classifier,
+    headers: &HeaderMap,
+    frames: impl Iterator<Item = Cow<'a, str>>,
+) -> Option<Error> {
     let mut ended = false;
     for frame in frames {
         if let Some(error) = classifier.frame_of(None, frame.as_bytes(), headers) {
             return Some(error);
         }
-        ended |= serde_json::from_str(&frame).is_ok_and(|value| is_ending(None, &value));
+        ended |= json::read(&frame).is_ok_and(|value| is_ending(None, &value));
     }
     if ended { None } else { classifier.damaged() }
 }
@@ -46,7 +52,8 @@ fn events(classifier: &Classifier, headers: &HeaderMap, body: &[u8]) -> Option<E
         if let Some(error) = classifier.frame_of(name, data, headers) {
             return Some(error);
         }
-        ended |= data == b"[DONE]" || serde_json::from_slice(data).is_ok_and(|value| is_ending(name, &value));
+        let value = || std::str::from_utf8(data).ok().and_then(|text| json::read(text).ok());
+        ended |= data == b"[DONE]" || value().is_some_and(|value| is_ending(name, &value));
     }
     if ended { None } else { classifier.damaged() }
 }

@@ -16,7 +16,6 @@ const WORDS: &[(Scope, &[&str])] = &[
             "tokens_per_day",
             "tokensperday",
             "request tokens*daily rate limit",
-            "limit type: tokens per day",
         ],
     ),
     (
@@ -46,7 +45,8 @@ const WORDS: &[(Scope, &[&str])] = &[
             "concurrentrequests",
             "in-flight",
             "并发",
-            "parallel requests limit reached",
+            "parallel request limit",
+            "parallel requests limit",
             "limit type: max_parallel_requests",
         ],
     ),
@@ -93,7 +93,7 @@ const ABBREVIATIONS: &[(Scope, &str)] =
 
 /// Codes that name a limit by themselves.
 const CODES: &[(Scope, &[&str])] = &[
-    (Concurrency, &["openrouter_in_flight_budget", "concurrency_limit_exceeded", "1302", "base_resp 1041"]),
+    (Concurrency, &["openrouter_in_flight_budget", "concurrency_limit_exceeded", "base_resp 1041"]),
     (RequestsPerDay, &["openrouter_free_tier_daily"]),
     (TokensPerMinute, &["token_quota_exceeded", "base_resp 1039"]),
 ];
@@ -111,9 +111,9 @@ pub(super) fn of(facts: &Facts, provider: Option<&str>, headers: &HeaderMap) -> 
     let coded = CODES.iter().find(|row| row.1.iter().any(|code| facts.has_code(code))).map(|row| row.0);
     let throttled = || facts.codes.iter().any(|code| code.1.starts_with("throttlingexception"));
     of_quota(&facts.quotas)
-        .or(coded)
         .or_else(|| abbreviated(&words))
         .or_else(|| spoken(WORDS))
+        .or(coded)
         .or_else(|| throttled().then(|| spoken(THROTTLING))?)
         .or_else(|| of_type(headers))
         .or_else(|| of_buckets(provider, headers))

@@ -14,8 +14,8 @@ pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('\u{2019}', "'")
 }
 
-/// A text that wraps another error says so; what it quotes is that error, not a prompt.
-const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "returned", "upstream"];
+/// A text that wraps another error says so before it; what it quotes is that error, not a prompt.
+const WRAPPERS: &[&str] = &["litellm", "exception", "error code:", "status code", "error from", "returned", "upstream"];
 
 pub(super) fn is_wrapper(text: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| text.contains(wrapper))
@@ -23,7 +23,8 @@ pub(super) fn is_wrapper(text: &str) -> bool {
 
 /// Blanks quoted sentences, which may be the prompt that the provider complains of. Quoted words stay.
 pub(super) fn mask(text: &str) -> String {
-    if (text.contains("{'") || text.contains("{\"")) && is_wrapper(text) {
+    let wrapped = ["{'", "{\""].iter().filter_map(|open| text.find(open)).min();
+    if wrapped.is_some_and(|open| is_wrapper(&text[..open])) {
         return text.to_owned();
     }
     let mut masked = String::with_capacity(text.len());
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(mask("the model `gpt-4` doesn't support 'x y'"), "the model `gpt-4` doesn't support '…'");
         assert_eq!(mask("`inputs` tokens + `max_new_tokens` must"), "`inputs` tokens + `max_new_tokens` must");
         assert_eq!(mask("left \"open and"), "left \"open and");
+        assert!(!mask("got {'text': 'why does the status code 429 say rate limit reached?'}").contains("rate limit"));
         assert_eq!(mask("litellm: error code: 429 - {'message': 'rate limit reached'}").find('…'), None);
     }
 

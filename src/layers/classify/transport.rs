@@ -19,7 +19,9 @@ const fn is(kind: Kind) -> Verdict {
 const HOPELESS: Verdict = Verdict { kind: Kind::Transport, hopeless: true };
 
 /// Texts of hyper, hyper-util, h2, rustls and reqwest, whose types are private or not ours to name. An error is looked up
-/// by its whole text, and by the parts of it between `: `.
+/// by its whole text, and by the parts of it between `: `. A test has the locked versions say each of them.
+///
+/// Of a body that is cut by HTTP/2 keep-alive h2 says no more than of a connection that was closed: that is no timeout here.
 const TEXTS: &[(&str, Verdict)] = &[
     ("invalid peer certificate", HOPELESS),
     ("proxy authorization required", HOPELESS),
@@ -37,6 +39,7 @@ const TEXTS: &[(&str, Verdict)] = &[
     ("http2 error", is(Kind::Transport)),
     ("channel closed", is(Kind::Transport)),
     ("operation was canceled", is(Kind::Transport)),
+    ("tunnel error", is(Kind::Transport)),
     ("unsuccessful tunnel", is(Kind::Transport)),
     ("dns error", is(Kind::Transport)),
     ("tcp connect error", is(Kind::Transport)),
@@ -53,14 +56,14 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
         Ok(ours) => return *ours,
         Err(foreign) => without_url(foreign),
     };
-    let copy = chain(&*error).find_map(|cause| cause.downcast_ref::<Error>()).map(copy_of);
+    let copy = chain(&*error).find_map(|cause| cause.downcast_ref::<Error>()).map(Error::without_source);
     if let Some(copy) = copy {
         return copy.with_source(error);
     }
     if chain(&*error).any(|cause| cause.is::<tower::load_shed::error::Overloaded>()) {
         return Error::refusal(Kind::LocalLimit).with_source(error);
     }
-    let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text));
+    let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text).map(|(_, verdict)| verdict));
     let told = told.max_by_key(|verdict| rank(*verdict)).or_else(|| by_client(&*error));
     let verdict = told.unwrap_or_else(|| is(fallback.unwrap_or(Kind::Unknown)));
     let mut judged = named(Error::provider(verdict.kind));
@@ -73,7 +76,20 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     if verdict.hopeless {
         judged = judged.with_retryable(false);
     }
+    if let Some(code) = code(&*error) {
+        judged = judged.with_code(code);
+    }
     status(&*error, judged).with_source(error)
+}
+
+/// A word for a person to read, in place of the sources: `invalid_peer_certificate`, or `ConnectionRefused` and its like.
+fn code(error: &(dyn StdError + 'static)) -> Option<String> {
+    let system = chain(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let hopeless = chain(error).find_map(|cause| by_text(cause).filter(|(_, verdict)| verdict.hopeless));
+    match hopeless {
+        Some((text, _)) => Some(text.replace(' ', "_")),
+        None => system.filter(|kind| *kind != io::ErrorKind::Other).last().map(|kind| format!("{kind:?}")),
+    }
 }
 
 /// The more it says, the more it counts: a certificate within a connect error within a request error.
@@ -107,12 +123,12 @@ fn by_type(error: &(dyn StdError + 'static)) -> Option<Verdict> {
     }
 }
 
-fn by_text(error: &(dyn StdError + 'static)) -> Option<Verdict> {
+fn by_text(error: &(dyn StdError + 'static)) -> Option<(&'static str, Verdict)> {
     // A wrapper that repeats the text of its source is found by that source; a long text is none of these.
     let text = error.to_string();
-    let row = |part: &str| TEXTS.iter().find(|row| row.0 == part).map(|row| row.1);
+    let row = |part: &str| TEXTS.iter().find(|row| row.0 == part).copied();
     let parts = text.split(": ").take(8).filter_map(row);
-    parts.max_by_key(|verdict| rank(*verdict))
+    parts.max_by_key(|(_, verdict)| rank(*verdict))
 }
 
 fn phase(error: &(dyn StdError + 'static)) -> Option<Phase> {
@@ -121,38 +137,6 @@ fn phase(error: &(dyn StdError + 'static)) -> Option<Phase> {
         cause.downcast_ref().is_some_and(refused) || cause.to_string().split(": ").any(|part| part == CONNECT)
     });
     if connecting { Some(Phase::Connect) } else { client_phase(error) }
-}
-
-/// An error of ours that another error wraps: it cannot be taken out, so its facts are copied.
-fn copy_of(ours: &Error) -> Error {
-    let mut copy = match ours.origin() {
-        crate::Origin::Provider => Error::provider(ours.kind()),
-        crate::Origin::TokenServer => Error::token_server(ours.kind()),
-        crate::Origin::Local => Error::refusal(ours.kind()),
-    };
-    copy = copy.with_sends(ours.sends());
-    if ours.is_retryable() != copy.is_retryable() && !ours.is_delivered() {
-        copy = copy.with_retryable(ours.is_retryable());
-    }
-    if ours.is_delivered() {
-        copy = copy.delivered();
-    }
-    if let Some(wait) = ours.retry_after() {
-        copy = copy.with_retry_after(wait);
-    }
-    if let Some(status) = ours.status() {
-        copy = copy.with_status(status);
-    }
-    if let Some(phase) = ours.phase() {
-        copy = copy.with_phase(phase);
-    }
-    if let Some(scope) = ours.scope() {
-        copy = copy.with_scope(scope);
-    }
-    match ours.provider_name() {
-        Some(name) => copy.with_provider(name.to_owned()),
-        None => copy,
-    }
 }
 
 #[cfg(feature = "reqwest")]

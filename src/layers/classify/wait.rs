@@ -29,8 +29,7 @@ fn in_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 
 /// A field of a body that holds a wait.
 pub(super) fn in_field(name: &str, value: &Value) -> Option<Duration> {
-    let amount =
-        || value.as_f64().or_else(|| number(value.as_str()?)).filter(|amount| amount.is_finite() && *amount >= 0.0);
+    let amount = || value.as_f64().or_else(|| number(value.as_str()?)).filter(|amount| *amount >= 0.0);
     match name {
         "retrydelay" => duration(value.as_str()?.trim()),
         "estimated_time" | "retry_after" | "retry_after_seconds" | "resets_in_seconds" => Some(seconds(amount()?)),
@@ -126,6 +125,7 @@ fn resets(facts: &Facts, headers: &HeaderMap, now: SystemTime) -> Option<Duratio
         .or_else(|| structured(text("ratelimit")?))
         .or_else(unified)
         .or_else(handed_on)
+        .or_else(|| reset(facts.lifted.as_deref()?, now))
         .or_else(|| reset(text("x-ratelimit-timeremaining")?, now))
 }
 
@@ -169,10 +169,11 @@ fn until(at: SystemTime, now: SystemTime) -> Duration {
     at.duration_since(now).unwrap_or_default()
 }
 
-/// Digits with at most one point: no sign, no exponent, no `NaN` and no `inf`.
+/// Digits with at most one point: no sign, no exponent, no `NaN` and no `inf`. Of too many digits it is infinite, which
+/// is a wait as long as any.
 fn number(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    text.parse().ok().filter(|number: &f64| plain && number.is_finite())
+    text.parse().ok().filter(|_| plain)
 }
 
 fn seconds(seconds: f64) -> Duration {

@@ -3,7 +3,7 @@ use crate::{Invalid, Rng};
 use std::time::Duration;
 
 pub(super) const BASE: Duration = Duration::from_secs(1);
-pub(super) const CAP: Duration = Duration::from_secs(60);
+const CAP: Duration = Duration::from_secs(60);
 
 /// Exponential backoff with full jitter: before retry `n`, anything from zero to `min(cap, base × 2ⁿ⁻¹)`.
 ///
@@ -28,6 +28,9 @@ pub struct Backoff {
 impl Backoff {
     /// A backoff whose ceiling starts at `base` and doubles up to `cap`.
     ///
+    /// It shapes these delays alone: a wait that a provider asks for is kept in full, up to the layer's
+    /// [`max_wait`](super::RetryLayer::max_wait).
+    ///
     /// # Errors
     /// If `base` is zero, which would send every retry at once, or `cap` is shorter than `base`.
     pub fn new(base: Duration, cap: Duration) -> Result<Self, Invalid> {
@@ -40,6 +43,12 @@ impl Backoff {
             return Err(Invalid::new("cap", reason));
         }
         Ok(Self { base, cap })
+    }
+
+    /// What no delay passes.
+    #[must_use]
+    pub fn cap(&self) -> Duration {
+        self.cap
     }
 
     fn ceiling(self, retry: u32) -> Duration {
@@ -63,10 +72,6 @@ impl Default for Backoff {
 impl Schedule for Backoff {
     fn delay(&mut self, retry: u32, rng: &Rng) -> Option<Duration> {
         Some(rng.up_to(self.ceiling(retry)))
-    }
-
-    fn cap(&self) -> Duration {
-        self.cap
     }
 
     fn spread(&self) -> Duration {

@@ -1,5 +1,5 @@
 use super::{Backoff, Budget, Retry, Schedule, policy::Policy};
-use crate::{Bare, Rng, Sink};
+use crate::{Bare, Invalid, Rng, Sink};
 use std::{sync::Arc, time::Duration};
 use tower::Layer;
 
@@ -55,6 +55,21 @@ impl<H, P> RetryLayer<H, P> {
         self
     }
 
+    /// Sets the longest wait that is sat out, told or scheduled. Default 60 s, beyond which a caller is better served by an
+    /// error than by silence.
+    ///
+    /// A longer wait ends the call at once, with the wait in its error; it is never shortened.
+    ///
+    /// # Errors
+    /// Refuses zero: no wait could ever be sat out.
+    pub fn max_wait(mut self, most: Duration) -> Result<Self, Invalid> {
+        if most.is_zero() {
+            return Err(Invalid::new("max_wait", "zero lets no retry wait; use `max_retries(0)` for no retries"));
+        }
+        self.settings.policy.max_wait = most;
+        Ok(self)
+    }
+
     /// Sets how long a call waits for refusals of ours, all of them together. Default 60 s; zero waits for none.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.settings.policy.patience = patience;
@@ -63,8 +78,8 @@ impl<H, P> RetryLayer<H, P> {
 
     /// Sets the delays between attempts. Default [`Backoff::default`].
     pub fn schedule<T: Schedule>(self, schedule: T) -> RetryLayer<H, T> {
-        let Settings { policy: Policy { max_retries, patience, budget, rng, .. }, sink } = self.settings;
-        let policy = Policy { max_retries, patience, schedule, budget, rng };
+        let Settings { policy: Policy { max_retries, max_wait, patience, budget, rng, .. }, sink } = self.settings;
+        let policy = Policy { max_retries, max_wait, patience, schedule, budget, rng };
         RetryLayer { settings: Settings { policy, sink }, shape: self.shape }
     }
 

@@ -26,7 +26,7 @@
 //! # What is retried, and when
 //! What [`is_retryable`](crate::Error::is_retryable), twice by default: three attempts. A retry waits what the other side
 //! asked for, with jitter on top and never below it, or else by its [`Schedule`]. A call ends at once, and its error
-//! [says why](crate::Error::gave_up), where a wait is longer than the schedule's cap or would end past the deadline,
+//! [says why](crate::Error::gave_up), where a wait is longer than [`max_wait`](RetryLayer::max_wait) or would end past the deadline,
 //! where its sends are spent, or the [`Budget`] that it shares with others.
 //!
 //! A refusal of ours that names a wait (an open circuit, a full local limit) is waited out without spending an attempt,
@@ -72,5 +72,5 @@ pub use foreign::BackoffSchedule;
 pub use foreign::TowerSchedule;
 pub use future::ResponseFuture;
 pub use layer::RetryLayer;
-pub use schedule::{Schedule, WithCap};
+pub use schedule::Schedule;
 pub use service::Retry;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Three attempts: the field's advice is two to three retries, or two to three attempts, and this is both.
 const MAX_RETRIES: u32 = 2;
+/// Beyond it a caller is better served by an error than by silence.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// tokio's timer goes by the millisecond and rounds up, so a sleep must end that much before a deadline.
 const TICK: Duration = Duration::from_millis(1);
@@ -12,6 +14,7 @@ const TICK: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug)]
 pub(super) struct Policy<P> {
     pub(super) max_retries: u32,
+    pub(super) max_wait: Duration,
     pub(super) patience: Duration,
     pub(super) schedule: P,
     pub(super) budget: Budget,
@@ -38,7 +41,7 @@ impl<P> Default for Past<P> {
 impl Default for Policy<Backoff> {
     fn default() -> Self {
         let (schedule, budget, rng) = (Backoff::default(), Budget::default(), Rng::new());
-        Self { max_retries: MAX_RETRIES, patience: PATIENCE, schedule, budget, rng }
+        Self { max_retries: MAX_RETRIES, max_wait: MAX_WAIT, patience: PATIENCE, schedule, budget, rng }
     }
 }
 
@@ -137,7 +140,7 @@ impl<P: Schedule> Policy<P> {
     }
 
     fn fits(&self, wait: Duration, room: Duration) -> Result<(), GaveUp> {
-        match self.schedule.cap() {
+        match self.max_wait {
             cap if wait > cap => Err(GaveUp::WaitOverCap(cap)),
             _ if wait > room || room.is_zero() => Err(GaveUp::WaitPastDeadline),
             _ => Ok(()),
@@ -146,7 +149,8 @@ impl<P: Schedule> Policy<P> {
 
     /// Jitter goes on top of a told wait, so that those who were told the same do not come back together.
     fn with_jitter(&self, told: Duration, room: Duration) -> Duration {
-        told.saturating_add(self.rng.up_to(self.schedule.spread().min(room.saturating_sub(told))))
+        let most = self.schedule.spread().min(self.max_wait).min(room.saturating_sub(told));
+        told.saturating_add(self.rng.up_to(most))
     }
 }
 
@@ -261,8 +265,14 @@ mod tests {
     #[test]
     fn a_schedule_may_end_the_call_and_is_not_shortened() {
         let schedule = |retry: u32| seconds(if retry == 1 { 60 } else { 61 });
-        let policy =
-            Policy { schedule, max_retries: 9, patience: PATIENCE, budget: Budget::default(), rng: Rng::seeded(1) };
+        let policy = Policy {
+            schedule,
+            max_retries: 9,
+            max_wait: MAX_WAIT,
+            patience: PATIENCE,
+            budget: Budget::default(),
+            rng: Rng::seeded(1),
+        };
         let mut past = Past::default();
         let mut wait = || policy.wait(&Error::provider(Kind::Server), &mut past, None, time::now());
         assert_eq!((wait(), wait()), (Ok(seconds(60)), Err(WaitOverCap(seconds(60)))));

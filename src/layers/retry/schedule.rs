@@ -1,5 +1,5 @@
-use super::backoff::{BASE, CAP};
-use crate::{Invalid, Rng};
+use super::backoff::BASE;
+use crate::Rng;
 use std::time::Duration;
 
 /// Says how long to wait before each retry of a call.
@@ -35,54 +35,14 @@ pub trait Schedule: Clone {
     /// A retry that waits what the other side asked for is not scheduled, so a number may be left out.
     fn delay(&mut self, retry: u32, rng: &Rng) -> Option<Duration>;
 
-    /// The longest wait worth sitting out. A longer one, told or scheduled, ends the call and is never shortened.
-    /// Default 60 s, beyond which a caller is better served by an error than by silence.
-    fn cap(&self) -> Duration {
-        CAP
-    }
-
     /// The most jitter on top of a wait that the other side asked for. Default 1 s.
     fn spread(&self) -> Duration {
         BASE
-    }
-
-    /// The same delays with another [`cap`](Self::cap).
-    ///
-    /// # Errors
-    /// If `cap` is zero: no wait could ever be sat out.
-    fn with_cap(self, cap: Duration) -> Result<WithCap<Self>, Invalid> {
-        match cap.is_zero() {
-            true => {
-                Err(Invalid::new("with_cap", "a cap of zero lets no retry wait; use `max_retries(0)` for no retries"))
-            }
-            false => Ok(WithCap { schedule: self, cap }),
-        }
     }
 }
 
 impl<F: FnMut(u32) -> Duration + Clone> Schedule for F {
     fn delay(&mut self, retry: u32, _: &Rng) -> Option<Duration> {
         Some(self(retry))
-    }
-}
-
-/// A schedule with a cap of its own, made by [`Schedule::with_cap`].
-#[derive(Clone, Copy, Debug)]
-pub struct WithCap<P> {
-    schedule: P,
-    cap: Duration,
-}
-
-impl<P: Schedule> Schedule for WithCap<P> {
-    fn delay(&mut self, retry: u32, rng: &Rng) -> Option<Duration> {
-        self.schedule.delay(retry, rng)
-    }
-
-    fn cap(&self) -> Duration {
-        self.cap
-    }
-
-    fn spread(&self) -> Duration {
-        self.schedule.spread().min(self.cap)
     }
 }

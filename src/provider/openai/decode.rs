@@ -3,13 +3,17 @@ use crate::{
     Error, Kind, Phase, Usage,
     chat::{Answer, FinishReason, Message, Part, Reply, Role, ToolCall},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
+};
 use serde_json::{error::Category, value::RawValue};
+use std::{fmt, marker::PhantomData};
 
 /// Reads the first choice.
 pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
-    let wire: Completion<'_> = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
-    let Some(choice) = wire.choices.unwrap_or_default().into_iter().next() else {
+    let wire: Completion<'_> = serde_json::from_slice(bare(body)).map_err(|error| unreadable(&error))?;
+    let Some(choice) = wire.choices.and_then(|choices| choices.0) else {
         return Err(Error::provider(Kind::Server).with_message("the answer has no choices"));
     };
     let Some(spoken) = choice.message else {
@@ -26,6 +30,16 @@ pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
         answer = answer.with_id(id);
     }
     Ok(Reply::whole(answer))
+}
+
+/// Without what the classifier passes over too: a byte order mark, and comments that keep a connection alive.
+fn bare(body: &[u8]) -> &[u8] {
+    let mut rest = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
+    while rest.starts_with(b":") {
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        rest = rest[end..].trim_ascii_start();
+    }
+    rest
 }
 
 /// Cut or damaged on the way, or not of this dialect. serde's own words may quote the answer: its place is told alone.
@@ -55,9 +69,9 @@ fn message(spoken: Spoken<'_>) -> Result<Message, serde_json::Error> {
 
 /// A string, or a list of pieces as Mistral writes it; pieces that are no text are passed over.
 fn texts(content: &RawValue) -> Result<Vec<Part>, serde_json::Error> {
-    let texts = match content.get().starts_with('[') {
-        true => from_raw::<Vec<Piece>>(content)?.into_iter().filter_map(|piece| piece.text).collect(),
-        false => vec![from_raw::<String>(content)?],
+    let Texts(texts) = match content.get().starts_with('[') {
+        true => from_raw(content)?,
+        false => Texts(vec![from_raw(content)?]),
     };
     Ok(texts.into_iter().filter(|text| !text.is_empty()).map(Part::Text).collect())
 }
@@ -90,9 +104,34 @@ struct Completion<'a> {
     id: Option<Box<str>>,
     model: Option<Box<str>>,
     #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
+    choices: Option<First<Choice<'a>>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
+}
+
+/// The first item of a list. The others, however many, are passed over.
+struct First<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FirstVisitor(PhantomData))
+    }
+}
+
+struct FirstVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
+    type Value = First<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<First<T>, A::Error> {
+        let first = items.next_element()?;
+        while first.is_some() && items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(First(first))
+    }
 }
 
 #[derive(Deserialize)]
@@ -109,6 +148,33 @@ struct Spoken<'a> {
     refusal: Option<String>,
     #[serde(borrow)]
     tool_calls: Option<Vec<Call<'a>>>,
+}
+
+/// The texts in a list of pieces; the pieces that have none take no room.
+struct Texts(Vec<String>);
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(TextsVisitor)
+    }
+}
+
+struct TextsVisitor;
+
+impl<'de> Visitor<'de> for TextsVisitor {
+    type Value = Texts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of pieces")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pieces: A) -> Result<Texts, A::Error> {
+        let mut texts = Vec::new();
+        while let Some(Piece { text }) = pieces.next_element()? {
+            texts.extend(text);
+        }
+        Ok(Texts(texts))
+    }
 }
 
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use http::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
     response::Parts,
 };
-use std::{borrow::Cow, env, sync::Arc};
+use std::{borrow::Cow, env, fmt, sync::Arc};
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 const PATH: &str = "/chat/completions";
@@ -28,10 +28,12 @@ const PATH: &str = "/chat/completions";
 ///
 /// The cap on tokens goes out as `max_completion_tokens` to OpenAI, whose newer models refuse the old name, and as
 /// `max_tokens` to every other host, since many know no other.
-#[derive(Clone, Debug)]
+///
+/// `Debug` shows the name and the host: the rest of a URL may hold a key.
+#[derive(Clone)]
 pub struct OpenAi(Arc<Settings>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Settings {
     name: Cow<'static, str>,
     classifier: Classifier,
@@ -120,10 +122,12 @@ impl OpenAi {
     /// A client over reqwest.
     ///
     /// # Errors
-    /// Where TLS cannot be set up on this system.
+    /// Where the base URL is none, the key is empty or no header's value, or TLS cannot be set up on this system.
     #[cfg(feature = "reqwest")]
     #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
     pub fn client(self) -> Result<Client<Self, crate::provider::Reqwest>, Invalid> {
+        self.0.uri()?;
+        self.0.headers()?;
         Ok(self.over(crate::provider::Reqwest::new()?))
     }
 
@@ -158,25 +162,43 @@ impl Dialect for OpenAi {
     }
 }
 
+impl fmt::Debug for OpenAi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let uri = self.0.uri().ok();
+        f.debug_struct("OpenAi")
+            .field("name", &self.0.name)
+            .field("host", &uri.as_ref().and_then(Uri::host))
+            .finish_non_exhaustive()
+    }
+}
+
 impl Settings {
     fn uri(&self) -> Result<Uri, Invalid> {
-        let (base, query) = match self.base_url.split_once('?') {
-            Some((base, query)) => (base, Some(query)),
-            None => (&*self.base_url, None),
-        };
-        let (base, path) = (base.trim_end_matches('/'), self.path.trim_start_matches('/'));
-        let url = match query {
-            Some(query) => format!("{base}/{path}?{query}"),
-            None => format!("{base}/{path}"),
-        };
-        let uri = Uri::try_from(url).ok().filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
-        uri.ok_or_else(|| Invalid::new("base_url", "is no URL: write it as `https://host/v1`"))
+        let (base, own) = parted(&self.base_url);
+        let (path, more) = parted(&self.path);
+        let mut url = format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches('/'));
+        for (separator, query) in ['?', '&'].into_iter().zip(own.into_iter().chain(more)) {
+            url.push(separator);
+            url.push_str(query);
+        }
+        // What follows a `#` would be dropped without a word, and the path with it.
+        let whole = (!url.contains('#')).then_some(url);
+        let uri = whole.and_then(|url| Uri::try_from(url).ok());
+        let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
+        let uri = uri.ok_or_else(|| Invalid::new("base_url", "is no URL: write it as `https://host/v1`"))?;
+        match uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            true => Err(Invalid::new("base_url", "holds a user or a password, which would not be sent: leave it out")),
+            false => Ok(uri),
+        }
     }
 
     fn headers(&self) -> Result<HeaderMap, Invalid> {
         let json = HeaderValue::from_static("application/json");
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, json.clone()), (ACCEPT, json)]);
         if let Some(key) = &self.key {
+            if key.expose().trim().is_empty() {
+                return Err(Invalid::new("key", "is empty: give one, or use `OpenAi::without_key`"));
+            }
             let mut bearer = value("key", &format!("Bearer {}", key.expose()))?;
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
@@ -189,6 +211,11 @@ impl Settings {
         }
         Ok(headers)
     }
+}
+
+/// What stands before a query, and the query.
+fn parted(url: &str) -> (&str, Option<&str>) {
+    url.split_once('?').map_or((url, None), |(front, query)| (front, Some(query)))
 }
 
 fn value(setting: &'static str, text: &str) -> Result<HeaderValue, Invalid> {

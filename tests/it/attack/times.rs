@@ -48,7 +48,7 @@ async fn a_wait_beyond_all_time_ends_the_call_unless_it_is_wanted() {
         let error = ask(&RetryLayer::new().layer(model.clone()), 1).await.unwrap_err();
         assert_eq!((error.gave_up(), error.retry_after()), (Some(GaveUp::WaitOverCap(seconds(60))), Some(FOREVER)));
         // Whoever sets such a cap waits, and can still leave.
-        let patient = RetryLayer::new().schedule(Backoff::new(seconds(1), FOREVER).unwrap()).patience(FOREVER);
+        let patient = RetryLayer::new().max_wait(FOREVER).unwrap().patience(FOREVER);
         let patient = patient.layer(model.clone());
         assert!(tokio::time::timeout(seconds(1000), ask(&patient, 1)).await.is_err());
         let refusing = fake(|_, _: u32| Now::<u32>(Err(Error::refusal(Kind::CoolingDown).with_retry_after(FOREVER))));
@@ -231,7 +231,7 @@ async fn a_silent_stream_of_a_chat_ends_after_its_own_limit_and_is_let_go() {
                 if left < 0 { Poll::Pending } else { Poll::Ready(Some(Ok(Item::Text("Blue.".into())))) }
             }))))
         });
-        let stack = Stack::chat(model).idle(seconds(7)).deadline(seconds(9)).build().unwrap();
+        let stack = Stack::chat(model).deadline(seconds(9)).build().unwrap();
         let mut reply = stack.ask(chat::Request::new("m")).await.unwrap();
         drop(stack);
         tokio::time::sleep(seconds(100)).await;
@@ -239,7 +239,7 @@ async fn a_silent_stream_of_a_chat_ends_after_its_own_limit_and_is_let_go() {
         assert!(reply.next().await.unwrap().is_ok());
         let (item, took) = timed(reply.next()).await;
         let error = item.unwrap().unwrap_err();
-        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Idle), seconds(7)));
+        assert_eq!((error.kind(), error.phase(), took), (Kind::Timeout, Some(Phase::Idle), seconds(60)));
         assert!(error.is_delivered() && !error.is_retryable() && reply.next().await.is_none());
         assert_eq!(Arc::strong_count(&held), 1, "the upstream is let go, while the reply is kept");
         assert_eq!(reply.text(), "Blue.Blue.");

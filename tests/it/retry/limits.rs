@@ -1,6 +1,6 @@
 //! What ends a call before its attempts do.
 use super::*;
-use seawall::{Bare, Call, Context, InCall};
+use seawall::{Bare, Call, Context, InCall, retry::Backoff};
 use std::{
     future::{Future, poll_fn},
     pin::pin,
@@ -208,6 +208,18 @@ async fn readiness_that_comes_after_the_deadline_sends_nothing() {
         let context = Context::default().with_timeout(seconds(10));
         let error = ask(&layer().layer(Slow::default()), call(context)).await.unwrap_err();
         assert_eq!((error.kind(), error.sends()), (Kind::Deadline, 1));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_backoff_does_not_shorten_what_is_waited_when_told() {
+    guarded(async {
+        let quick = Backoff::new(Duration::from_millis(200), seconds(10)).unwrap();
+        let model = fake(|n, _: u32| if n == 0 { limited(seconds(20)) } else { Now(Ok(7)) });
+        let (result, waited) = timed(ask(&RetryLayer::new().schedule(quick).layer(model), 1)).await;
+        assert_eq!(result.unwrap(), 7);
+        assert!(waited >= seconds(20), "{waited:?}");
     })
     .await;
 }

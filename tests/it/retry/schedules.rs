@@ -123,9 +123,11 @@ async fn each_call_resets_a_backoff_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn a_delay_over_the_cap_ends_the_call_and_is_not_shortened() {
     guarded(async {
-        let schedule = (|retry: u32| seconds(retry.into())).with_cap(seconds(1)).unwrap();
+        let schedule = |retry: u32| seconds(retry.into());
         let (model, _) = always(|| failing(Kind::Server));
-        let error = ask(&RetryLayer::new().schedule(schedule).layer(model.clone()), 1).await.unwrap_err();
+        let error = ask(&RetryLayer::new().schedule(schedule).max_wait(seconds(1)).unwrap().layer(model.clone()), 1)
+            .await
+            .unwrap_err();
         assert_eq!((model.sends(), error.gave_up()), (2, Some(GaveUp::WaitOverCap(seconds(1)))));
     })
     .await;
@@ -135,7 +137,7 @@ async fn a_delay_over_the_cap_ends_the_call_and_is_not_shortened() {
 async fn jitter_on_top_of_a_told_wait_stays_below_the_cap_too() {
     guarded(async {
         let tenth = Duration::from_millis(100);
-        let layer = RetryLayer::new().max_retries(20).schedule(every_second.with_cap(tenth).unwrap());
+        let layer = RetryLayer::new().max_retries(20).schedule(every_second).max_wait(tenth).unwrap();
         let (model, asked) = always(move || limited(tenth));
         ask(&layer.layer(model), 1).await.unwrap_err();
         let gaps = asked.gaps();
@@ -148,6 +150,6 @@ async fn jitter_on_top_of_a_told_wait_stays_below_the_cap_too() {
 fn a_setting_that_makes_no_sense_cannot_be_built() {
     assert!(Backoff::new(Duration::ZERO, seconds(1)).is_err());
     assert!(Backoff::new(seconds(2), seconds(1)).is_err());
-    let invalid = Backoff::default().with_cap(Duration::ZERO).unwrap_err();
+    let invalid = RetryLayer::new().max_wait(Duration::ZERO).unwrap_err();
     assert!(invalid.to_string().contains("max_retries(0)"), "{invalid}");
 }

@@ -68,3 +68,27 @@ fn it_says_what_is_wrong_with_a_script() {
     assert!(failing(&["mock-provider", "no-such.toml"]).starts_with("seawall: no-such.toml: "));
     assert!(failing(&["mock-provider"]).contains("<SCRIPT>"));
 }
+
+#[test]
+fn it_goes_on_and_ends_although_nobody_reads_its_lines() {
+    let script = script("no-fault.toml", "seed = 1\n");
+    let mut child = Killed(seawall(&["mock-provider", &script]).spawn().unwrap());
+    let mut stdout = BufReader::new(child.0.stdout.take().unwrap());
+    let mut url = String::new();
+    stdout.read_line(&mut url).unwrap();
+    let address = url.trim_end().strip_prefix("http://").unwrap().strip_suffix("/v1").unwrap();
+    // A pipe holds 64 KiB, which some hundred lines fill.
+    for _ in 0..800 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(post("connection: close\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+    let pid = child.0.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let mut told = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(told.starts_with("800 attempts") && child.0.wait().unwrap().success(), "{told}");
+}

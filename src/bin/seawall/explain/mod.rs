@@ -6,7 +6,7 @@ mod verdict;
 use std::{
     fs::File,
     io::{self, Read, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use answer::Answer;
@@ -30,7 +30,9 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(self) -> io::Result<()> {
         let input: Box<dyn Read> = match &self.file {
-            Some(path) => Box::new(File::open(path)?),
+            Some(path) => {
+                Box::new(Named { path: path.clone(), inner: File::open(path).map_err(|e| of_file(path, &e))? })
+            }
             None => Box::new(io::stdin().lock()),
         };
         let mut output = io::BufWriter::new(io::stdout().lock());
@@ -51,4 +53,20 @@ impl Explain {
         };
         verdict::print(&answer, answer.classify(&classifier).as_ref(), output)
     }
+}
+
+/// A file whose failures say which it is.
+struct Named {
+    path: PathBuf,
+    inner: File,
+}
+
+impl Read for Named {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(into).map_err(|error| of_file(&self.path, &error))
+    }
+}
+
+fn of_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -16,7 +16,7 @@ pub(super) fn print(answer: &Answer, error: Option<&Error>, output: &mut impl Wr
         return writeln!(output, "{}: nothing is wrong with this answer", answer.status);
     };
     writeln!(output, "{}: {}", error.kind().as_str(), next(error))?;
-    let mut row = |name: &str, text: &str| writeln!(output, "  {name:<9}{text}");
+    let mut row = |name: &str, text: &str| writeln!(output, "  {name:<9}{}", harmless(text));
     row("answer", &answer.status.to_string())?;
     if let Some(code) = error.code() {
         row("code", code)?;
@@ -31,6 +31,12 @@ pub(super) fn print(answer: &Answer, error: Option<&Error>, output: &mut impl Wr
     row("retry", &retry(error))?;
     row("switch", switch(error))?;
     row("circuit", if error.is_against_provider() { "counts as a failure of the provider" } else { "not touched" })
+}
+
+/// Without what a terminal obeys instead of showing it: an answer may hold anything.
+fn harmless(text: &str) -> String {
+    let obeyed = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if obeyed(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 fn next(error: &Error) -> String {

@@ -16,7 +16,11 @@ pub(super) const COUNTRY: &[Rule] = &[
         ],
     ),
     // Read as a plan without credit they would be told to pay, which helps nobody.
-    Rule::words(Permission, On::Only(&[400, 401, 403]), &["missing scope", "insufficient authentication scopes"]),
+    Rule::words(
+        Permission,
+        On::Of(&[400, 401, 403]),
+        &["missing scope", "insufficient authentication scopes", "permission is required"],
+    ),
 ];
 
 /// A bad key, whatever the status: Google says it with a 400.
@@ -29,7 +33,12 @@ pub(super) const WORDS: &[Rule] = &[
     Rule::words(
         Permission,
         On::Refused,
-        &["organization has been disabled", "only authorized for use with", "organization has been restricted"],
+        &[
+            "organization has been disabled",
+            "only authorized for use with",
+            "is not allowed to use",
+            "organization has been restricted",
+        ],
     ),
     Rule::words(
         Auth,
@@ -44,12 +53,13 @@ pub(super) const WORDS: &[Rule] = &[
             "api key expired",
             "api key has expired",
             "api key is invalid",
-            "api key you provided is invalid",
             "api key provided is invalid",
             "api-key you provided",
             "api key you provided",
             "reported as leaked",
             "invalid access token",
+            "access token invalid",
+            "access token is invalid",
             "invalid credentials",
             "invalid authentication",
             "no api key",
@@ -154,6 +164,7 @@ pub(super) const CODES: &[Rule] = &[
             "invalid_credentials",
             "no_api_key",
             "key_expired",
+            "authfailure*",
         ],
     ),
 ];

@@ -1,5 +1,5 @@
 use super::{On, Rule};
-use crate::Kind::{Overloaded, RateLimited};
+use crate::Kind::{Overloaded, RateLimited, Server};
 
 const RATE_CODES: &[&str] = &[
     "rate_limit_exceeded",
@@ -17,13 +17,13 @@ const RATE_CODES: &[&str] = &[
     "model_rate_limit",
     "throttling*",
     "throttled*",
-    "throttling_error",
     "toomanyrequests*",
     "too_many_requests",
     "too_many_requests_error",
     "too-many-requests",
     "request_limit_exceeded",
-    "requestlimitexceeded",
+    "requestlimitexceeded*",
+    "limitexceeded",
     "requestthrottled*",
     "limit_requests",
     "limit_tokens",
@@ -50,6 +50,7 @@ const RATE_CODES: &[&str] = &[
 pub(super) const TOO_LARGE: &[Rule] = &[
     Rule::codes(RateLimited, On::Of(&[413, 429]), RATE_CODES).saying(&["request too large"]).hopeless(),
     Rule::words(RateLimited, On::Only(&[429]), &["request too large for"]).hopeless(),
+    Rule::words(RateLimited, On::Only(&[413]), &["request too large*tokens per min"]).hopeless(),
 ];
 
 /// No capacity for anybody. A 429 may say this too.
@@ -63,15 +64,9 @@ pub(super) const OVERLOAD: &[Rule] = &[
         Overloaded,
         On::Any,
         &[
-            "overloaded_error",
-            "overloaded",
-            "server_is_overloaded",
-            "server_overloaded",
-            "model_overloaded",
+            "*overloaded",
+            "*overloaded_error",
             "slow_down",
-            "engine_overloaded_error",
-            "engine_overloaded",
-            "provider_overloaded",
             "capacity_exceeded",
             "service_tier_capacity_exceeded",
             "queue_exceeded",
@@ -83,7 +78,6 @@ pub(super) const OVERLOAD: &[Rule] = &[
             "unavailable",
             "system_busy",
             "server_busy",
-            "modelserviceoverloaded",
             "nocapacity",
             "no_capacity",
             "3505",
@@ -102,6 +96,9 @@ pub(super) const OVERLOAD: &[Rule] = &[
             "high demand",
             "temporarily unable",
             "at capacity",
+            "at maximum capacity",
+            "service capacity",
+            "server overload",
             "capacity exceeded",
             "capacity temporarily exceeded",
             "over capacity",
@@ -113,11 +110,13 @@ pub(super) const OVERLOAD: &[Rule] = &[
             "maximum pending requests",
             "queue is full",
             "model busy",
+            "service is busy",
             "model is busy",
             "out of capacity",
             "访问量过大",
-            "overloaded or not ready",
-            "model is currently loading",
+            "负载已饱和",
+            "负载已满",
+            "is currently loading",
         ],
     ),
 ];
@@ -128,9 +127,21 @@ pub(super) const RATE: &[Rule] = &[
     Rule::codes(RateLimited, On::Of(&[429]), &["resource_exhausted", "resource-exhausted"]),
 ];
 
-/// Throttling that is only worded, under another status.
-pub(super) const WORDS: &[Rule] = &[Rule::words(
-    RateLimited,
-    On::Of(&[400, 403]),
-    &["too many requests", "rate limit exceeded", "rate limit reached", "rate-limited", "being rate limited"],
-)];
+/// Throttling and failure that are only worded, under a status that blames the request.
+pub(super) const WORDS: &[Rule] = &[
+    Rule::words(Overloaded, On::Of(&[400]), &["degraded function"]),
+    Rule::words(Server, On::Of(&[400]), &["model has crashed"]),
+    Rule::words(
+        RateLimited,
+        On::Of(&[400, 403]),
+        &[
+            "too many requests",
+            "rate limit exceeded",
+            "rate limit reached",
+            "request limit reached",
+            "rate-limited",
+            "being rate limited",
+            "been rate limited",
+        ],
+    ),
+];

@@ -45,7 +45,8 @@ pub(super) const WORDS: &[Rule] = &[Rule::words(
     On::Of(&[400, 422]),
     &[
         "model not exist",
-        "model does not exist",
+        "version does not exist",
+        "model is not supported when using",
         "model*does not exist",
         "model*doesn't exist",
         "not a valid model",
@@ -53,7 +54,6 @@ pub(super) const WORDS: &[Rule] = &[Rule::words(
         "invalid model name",
         "unknown model",
         "no such model",
-        "model not found",
         "model*not found",
         "model identifier is invalid",
         "supported api model names are",

@@ -35,7 +35,10 @@ pub(in super::super) fn first(facts: &Facts, provider: Option<&str>) -> Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::classify::rules::On;
+    use crate::layers::classify::{
+        rules::On,
+        text::{is, says},
+    };
 
     #[test]
     fn rows_are_written_in_lower_case_and_ask_something() {
@@ -44,5 +47,17 @@ mod tests {
             assert!(all.iter().all(|text| *text == text.to_lowercase() && !text.is_empty()), "{rule:?}");
             assert!(!all.is_empty() || matches!(rule.on, On::Only(_)), "{rule:?}");
         }
+    }
+    #[test]
+    fn no_entry_of_a_row_is_covered_by_another() {
+        let idle = |entries: &[&'static str], covers: fn(&str, &str) -> bool| {
+            let covered = |(at, text): &(usize, &&'static str)| {
+                entries.iter().enumerate().any(|(other, pattern)| other != *at && covers(text, pattern))
+            };
+            entries.iter().enumerate().filter(covered).map(|entry| *entry.1).collect::<Vec<_>>()
+        };
+        let rows = ORDER.iter().copied().flatten();
+        let idle: Vec<_> = rows.flat_map(|rule| [idle(rule.words, says), idle(rule.codes, is)].concat()).collect();
+        assert!(idle.is_empty(), "{idle:?}");
     }
 }

@@ -1,3 +1,6 @@
+#[cfg(feature = "reqwest")]
+mod reqwest;
+
 use crate::{Call, Context, Ending, Error, Guard, Held, Outcome, Trail};
 use http_body::Body;
 use std::pin::pin;
@@ -9,7 +12,7 @@ use std::pin::pin;
 /// [`Ending`] to stay until an answer is over.
 #[diagnostic::on_unimplemented(
     message = "shape `{Self}` does not know requests of type `{Req}`",
-    note = "`Bare` takes any request, `Http` an `http::Request`, `Chat` a `chat::Request`; inside a stack they come as `Call<Req>`"
+    note = "`Bare` takes any request, `Http` an `http::Request` or a `reqwest::Request`, `Chat` a `chat::Request`; inside a stack they come as `Call<Req>`"
 )]
 pub trait Shape<Req> {
     /// What the call still may do, where the request tells.
@@ -73,7 +76,8 @@ impl<R, G: Guard> Ending<R, G> for Bare {
 
 /// `http::Request` and `http::Response`: guards ride in the body, context and trail in the extensions.
 ///
-/// A request streams if it accepts `text/event-stream`.
+/// A request streams if it accepts `text/event-stream`. reqwest's own requests and responses are seen alike (feature
+/// `reqwest`): see the implementations below.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Http;
 
