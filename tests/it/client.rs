@@ -8,7 +8,7 @@ pub use wire::direct;
 use crate::{ask, fake::*, guarded, seconds, timed};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 use seawall::{
     Context, Ending, Error, Guard, Http, Kind, Note, Origin, Outcome, Phase, Replay, Seen, Shape, Trail, Usage,
@@ -217,6 +217,32 @@ async fn an_answer_over_the_limit_is_an_error_that_names_the_setting() {
     assert_eq!(error.kind(), Kind::Unknown, "a length that says so is believed");
 }
 
+/// Says how long it will be, and says no more.
+struct Announced;
+
+impl Body for Announced {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(1 << 40)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_announces_too_much_is_not_waited_for() {
+    guarded(async {
+        let server = service_fn(async |_: Asked| Ok::<_, Infallible>(Response::new(Announced)));
+        let (result, took) = timed(ask(&openai().over(server), question())).await;
+        assert_eq!((result.unwrap_err().kind(), took), (Kind::Unknown, seconds(0)));
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_request_that_cannot_be_said_sends_nothing_and_keeps_no_permit() {
     let inner = ConcurrencyLimit::new(server(200, frames([Ok(ANSWER)])), 1);
@@ -264,6 +290,11 @@ async fn an_error_of_a_layer_below_is_handed_on_as_it_is() {
     });
     let error = ask(&openai().over(full), question()).await.unwrap_err();
     assert_eq!(error.to_string(), "openai: local limit is full, holds for 2s, nothing sent");
+    let proxy = service_fn(async |_: Asked| {
+        Err::<Response<String>, Error>(Error::provider(Kind::Overloaded).with_provider("proxy"))
+    });
+    let error = ask(&openai().over(proxy), question()).await.unwrap_err();
+    assert_eq!(error.provider_name(), Some("proxy"), "who knows better is not overruled");
 }
 
 #[tokio::test(start_paused = true)]

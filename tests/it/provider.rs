@@ -346,6 +346,14 @@ fn a_clone_shares_the_text_and_a_change_leaves_the_other_alone() {
 }
 
 #[test]
+fn a_field_that_is_set_again_is_sent_once() {
+    let request = question().extra("openai", "user", 1.into()).extra("other", "user", 2.into());
+    let request = request.extra("openai", "user", 3.into());
+    assert_eq!(request.extras("openai").collect::<Vec<_>>(), [("user", &Value::from(3))]);
+    assert_eq!(request.extras("other").count(), 1, "another's stays");
+}
+
+#[test]
 fn four_characters_are_a_token() {
     let request = chat::Request::new("m").system("12345678").user("海".repeat(8)).user("1");
     assert_eq!(request.estimate(), 5);
