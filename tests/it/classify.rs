@@ -434,7 +434,7 @@ async fn readiness_is_passed_on_and_its_error_judged() {
     guarded(async {
         let mut service = ClassifyLayer::with(|_| Error::provider(Kind::Server)).layer(Unready(0));
         let error = service.ready().await.unwrap_err();
-        assert_eq!(error.kind(), Kind::Server);
+        assert_eq!((error.kind(), error.sends()), (Kind::Server, 0), "nothing was sent");
     })
     .await;
 }

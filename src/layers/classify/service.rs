@@ -26,7 +26,8 @@ where
     type Future = ResponseFuture<S::Future, J, J::Reading>;
 
     fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx).map_err(|error| self.judge.error(error))
+        // Whatever it is, this call was not sent.
+        self.inner.poll_ready(cx).map_err(|error| self.judge.error(error).with_sends(0))
     }
 
     fn call(&mut self, request: Req) -> Self::Future {
