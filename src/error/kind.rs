@@ -52,7 +52,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of their declaration.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: &[Self] = &[
         Self::RateLimited,
         Self::Overloaded,
         Self::Server,

@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn what_is_worth_asking_again() {
-        let retryable: Vec<_> = Kind::ALL.into_iter().filter(|&kind| made(kind).is_retryable()).collect();
+        let retryable: Vec<_> = Kind::ALL.iter().copied().filter(|&kind| made(kind).is_retryable()).collect();
         let transient =
             [Kind::RateLimited, Kind::Overloaded, Kind::Server, Kind::Timeout, Kind::Transport, Kind::Conflict];
         assert_eq!(retryable, transient);
         let waits = |&kind: &Kind| made(kind).with_retry_after(Duration::ZERO).is_retryable();
         let named = [Kind::CircuitOpen, Kind::CoolingDown, Kind::LocalLimit];
-        assert_eq!(Kind::ALL.into_iter().filter(waits).skip(6).collect::<Vec<_>>(), named);
-        assert!(Kind::ALL.into_iter().all(|kind| !made(kind).delivered().is_retryable()));
+        assert_eq!(Kind::ALL.iter().copied().filter(waits).skip(6).collect::<Vec<_>>(), named);
+        assert!(Kind::ALL.iter().copied().all(|kind| !made(kind).delivered().is_retryable()));
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn only_the_providers_own_failures_speak_against_it() {
-        let against: Vec<_> = Kind::ALL.into_iter().filter(|&kind| made(kind).is_against_provider()).collect();
+        let against: Vec<_> = Kind::ALL.iter().copied().filter(|&kind| made(kind).is_against_provider()).collect();
         assert_eq!(against, [Kind::Overloaded, Kind::Server, Kind::Timeout, Kind::Transport]);
         assert!(!Error::token_server(Kind::Server).is_against_provider());
     }

@@ -12,13 +12,13 @@ use crate::{
 };
 use seawall::{Error, Event, GaveUp, Http, Kind, Sink, Trail, retry::RetryLayer};
 use std::{
-    future::{Ready, ready},
+    future::{Future, Ready, ready},
     sync::{Arc, Mutex},
-    task::{Context as Cx, Poll},
+    task::{Context as Cx, Poll, Waker},
     time::Duration,
 };
 use tokio::time::Instant;
-use tower::{Layer, Service, ServiceBuilder, limit::ConcurrencyLimit};
+use tower::{Layer, Service, ServiceBuilder, ServiceExt as _, limit::ConcurrencyLimit};
 
 /// When a model was asked, counted from the first time.
 #[derive(Clone, Default)]
@@ -92,7 +92,7 @@ async fn two_failures_are_survived_and_a_third_is_not() {
 #[tokio::test(start_paused = true)]
 async fn what_is_not_retryable_is_sent_once_even_through_nested_retries() {
     guarded(async {
-        for kind in Kind::ALL.into_iter().filter(|&kind| !Error::provider(kind).is_retryable()) {
+        for kind in Kind::ALL.iter().copied().filter(|&kind| !Error::provider(kind).is_retryable()) {
             let model = fails(9, kind);
             let service =
                 ServiceBuilder::new().layer(RetryLayer::new()).layer(RetryLayer::new()).service(model.clone());
@@ -182,7 +182,7 @@ async fn refusals_are_waited_out_for_a_minute_at_most() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_names_no_wait_is_not_hammered() {
     guarded(async {
-        for kind in Kind::ALL.into_iter().filter(|kind| kind.is_refusal()) {
+        for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_refusal()) {
             let (model, _) = always(move || Now(Err(Error::refusal(kind))));
             let (result, waited) = timed(ask(&RetryLayer::new().layer(model.clone()), 1)).await;
             assert_eq!((result.unwrap_err().gave_up(), model.sends(), waited), (None, 1, Duration::ZERO));
@@ -239,10 +239,14 @@ async fn events_tell_each_wait_and_why_the_call_was_given_up() {
 #[tokio::test(start_paused = true)]
 async fn a_sink_may_call_back_into_the_budget() {
     guarded(async {
-        let (budget, model) = (seawall::retry::Budget::default(), fails(2, Kind::Server));
-        let seen = budget.clone();
-        let layer = RetryLayer::new().budget(&budget).sink(Sink::new(move |_| drop(format!("{seen:?}"))));
-        ask(&layer.layer(model), 1).await.unwrap();
+        let (budget, model) = (seawall::retry::Budget::default(), fails(4, Kind::Server));
+        let drawing = RetryLayer::new().budget(&budget).layer(model.clone());
+        let layer = RetryLayer::new().budget(&budget).sink(Sink::new(move |_| {
+            let mut call = Box::pin(drawing.clone().oneshot(1));
+            assert!(call.as_mut().poll(&mut Cx::from_waker(Waker::noop())).is_pending(), "it failed, drew and waits");
+        }));
+        ask(&layer.layer(model.clone()), 1).await.unwrap();
+        assert_eq!(model.sends(), 5, "three of the call, and one of each that the sink began");
     })
     .await;
 }
