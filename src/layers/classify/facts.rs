@@ -1,7 +1,7 @@
 //! What an answer says, gathered from wherever providers put it.
 use super::{
     body::{self, NESTING},
-    text::{clip, lower, mask},
+    text::{blank_quotes, clip, lower},
     wait,
 };
 use serde_json::{Map, Value};
@@ -110,7 +110,7 @@ impl Facts {
             if self.all.len() >= WORDS_BYTES {
                 break;
             }
-            self.words.push_str(&mask(&lower(text)));
+            self.words.push_str(&blank_quotes(&lower(text)));
             self.words.push('\n');
             self.all.push_str(text);
             self.all.push('\n');

@@ -9,6 +9,10 @@ use std::{
 
 pin_project! {
     /// The future of [`Classify`](super::Classify).
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the call below, or what was read of its error body.
+    #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, J, P> {
         judge: J,
         #[pin]

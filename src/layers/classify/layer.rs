@@ -5,6 +5,7 @@ use tower::Layer;
 
 /// Makes [`Classify`]: from here on up, errors are `seawall::Error`.
 #[derive(Clone, Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
 pub struct ClassifyLayer<J> {
     judge: J,
 }
@@ -13,20 +14,17 @@ impl ClassifyLayer<Answers> {
     /// Judges `http::Response`: an answer whose status is no success becomes an error, read up to
     /// [`BODY_LIMIT`](super::BODY_LIMIT) bytes and for five seconds at most; so does a failure of the transport, and one
     /// in the body of a success. Bodies must be `Unpin`, as those of all clients are.
-    #[must_use]
     pub fn http() -> Self {
         Self { judge: Answers::default() }
     }
 
     /// Judges with this classifier. Default: one that fits every provider.
-    #[must_use]
     pub fn classifier(self, classifier: Classifier) -> Self {
         Self { judge: Answers { classifier, ..self.judge } }
     }
 
     /// Reads the body of a success too, up to `limit` bytes, for the errors that some providers put there; a longer one,
     /// or a stream, is let through. Default off: a body without JSON would be judged an error, and the head waits for it.
-    #[must_use]
     pub fn look_into_success(self, limit: usize) -> Self {
         Self { judge: Answers { look: Some(limit), ..self.judge } }
     }
@@ -42,13 +40,11 @@ impl ClassifyLayer<Reqwest> {
     /// breaks while it is read is therefore reqwest's error; [`Classifier::transport`] judges it. The other layers take
     /// these requests and answers with the shape [`Http`](crate::Http), and tell what breaks to whatever they left in the
     /// body.
-    #[must_use]
     pub fn reqwest() -> Self {
         Self { judge: Reqwest::default() }
     }
 
     /// Judges with this classifier. Default: one that fits every provider.
-    #[must_use]
     pub fn classifier(self, classifier: Classifier) -> Self {
         Self { judge: Reqwest { classifier } }
     }
@@ -69,7 +65,6 @@ impl<F> ClassifyLayer<Closure<F>> {
     /// # let _ = tower::ServiceBuilder::new().layer(layer).service_fn(async |_: ()| Err::<(), _>(Failure::Busy));
     /// # let _ = Failure::Down;
     /// ```
-    #[must_use]
     pub fn with<E>(judge: F) -> Self
     where
         F: Fn(E) -> crate::Error,
@@ -81,13 +76,11 @@ impl<F> ClassifyLayer<Closure<F>> {
 impl ClassifyLayer<Boxed> {
     /// Judges the boxed errors of tower's layers: a `seawall::Error` in the box comes out as it is, a timeout as a timeout,
     /// shed load as a refusal of ours, a failure of the transport by its sources, and anything else as unknown.
-    #[must_use]
     pub fn boxed() -> Self {
         Self { judge: Boxed::default() }
     }
 
     /// Judges with this classifier. Default: one that fits every provider.
-    #[must_use]
     pub fn classifier(self, classifier: Classifier) -> Self {
         Self { judge: Boxed { classifier } }
     }

@@ -24,6 +24,7 @@ type Finish<B, R> = fn(Response<ClassifiedBody<B>>) -> R;
 
 pin_project! {
     /// Reads the body of an answer that must be looked into, and no more of it than that takes.
+    #[must_use = "futures do nothing unless polled"]
     pub struct Reading<B, R> {
         head: Option<Parts>,
         body: Option<B>,
@@ -117,7 +118,7 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
         let read = ready!(self.as_mut().poll_read(cx));
         let this = self.project();
-        let head = this.head.take().expect("polled after it was ready");
+        let Some(head) = this.head.take() else { return Poll::Pending };
         let kept = std::mem::take(this.kept);
         if !head.status.is_success() {
             return Poll::Ready(Err(this.classifier.answer(head.status, &head.headers, &kept)));

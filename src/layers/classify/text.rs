@@ -22,7 +22,7 @@ pub(super) fn is_wrapper(text: &str) -> bool {
 }
 
 /// Blanks quoted sentences, which may be the prompt that the provider complains of. Quoted words stay.
-pub(super) fn mask(text: &str) -> String {
+pub(super) fn blank_quotes(text: &str) -> String {
     let wrapped = ["{'", "{\""].iter().filter_map(|open| text.find(open)).min();
     if wrapped.is_some_and(|open| is_wrapper(&text[..open])) {
         return text.to_owned();
@@ -100,12 +100,15 @@ mod tests {
 
     #[test]
     fn quoted_sentences_are_blanked_and_quoted_words_stay() {
-        assert_eq!(mask("prompt: 'credit balance is too low'!"), "prompt: '…'!");
-        assert_eq!(mask("the model `gpt-4` doesn't support 'x y'"), "the model `gpt-4` doesn't support '…'");
-        assert_eq!(mask("`inputs` tokens + `max_new_tokens` must"), "`inputs` tokens + `max_new_tokens` must");
-        assert_eq!(mask("left \"open and"), "left \"open and");
-        assert!(!mask("got {'text': 'why does the status code 429 say rate limit reached?'}").contains("rate limit"));
-        assert_eq!(mask("litellm: error code: 429 - {'message': 'rate limit reached'}").find('…'), None);
+        assert_eq!(blank_quotes("prompt: 'credit balance is too low'!"), "prompt: '…'!");
+        assert_eq!(blank_quotes("the model `gpt-4` doesn't support 'x y'"), "the model `gpt-4` doesn't support '…'");
+        assert_eq!(blank_quotes("`inputs` tokens + `max_new_tokens` must"), "`inputs` tokens + `max_new_tokens` must");
+        assert_eq!(blank_quotes("left \"open and"), "left \"open and");
+        assert!(
+            !blank_quotes("got {'text': 'why does the status code 429 say rate limit reached?'}")
+                .contains("rate limit")
+        );
+        assert_eq!(blank_quotes("litellm: error code: 429 - {'message': 'rate limit reached'}").find('…'), None);
     }
 
     #[test]
