@@ -1,4 +1,4 @@
-//! Some hundred calls to a provider on a bad day: through a bare client, and through the stack.
+//! Four hundred calls to a provider on a bad day: through a bare client, and through the stack.
 //!
 //! Both run side by side, over real HTTP on loopback, each against a provider of its own that follows the same script.
 //! No network, no key. `-- --json` prints one object instead; `--seed N` and `--calls N` change the day.

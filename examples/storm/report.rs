@@ -76,7 +76,7 @@ pub(crate) fn print(bare: &Report, seawall: &Report) {
         row(&format!("  {kind}"), &|report| report.failures.get(kind).copied().unwrap_or(0).to_string());
     }
     row("requests sent", &|report| report.sends.to_string());
-    row("waited between attempts", &|report| format!("{:.1?}", report.waited));
+    row("waited between attempts", &|report| format!("{:.1} s", report.waited.as_secs_f64()));
     row("answered within, p50", &|report| format!("{} ms", report.percentile(50)));
     row("answered within, p99", &|report| format!("{} ms", report.percentile(99)));
     for (reason, calls) in &seawall.gave_up {
