@@ -9,6 +9,8 @@ use std::{
 
 /// Until when a route is closed: written by its breaker and its cool-down, read by failover.
 ///
+/// Those layers are to come; until then it is for such layers of yours.
+///
 /// An open gate costs two atomic loads and no clock.
 #[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<Closed>);

@@ -19,6 +19,7 @@
 //! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts.
 //! - [`Stack`] puts the layers in their places; each also stands alone in a `tower::ServiceBuilder`.
 //! - [`chat`] and [`provider`] are the words of a conversation, and clients that speak them.
+//! - [`sse`] cuts a stream of server-sent events into frames.
 //! - `sim` (feature `mock-provider`) is a provider that misbehaves, for tests.
 //!
 //! Every layer has one parameter for the [`Shape`] of what passes through it: [`Bare`] for any request, [`Http`] for

@@ -3,6 +3,9 @@
 //! They are plain data, the same for every provider; a [`Dialect`](crate::provider::Dialect) knows how each says them.
 //! A [`Request`] and a [`Message`] are shared inside, so that a retry or a switch to another route copies no text.
 //!
+//! `Debug` of a [`Request`] and of a [`Reply`] shows no text, as it may end in a log. That of their parts does: of a
+//! [`Message`], an [`Answer`], an [`Item`].
+//!
 //! # Example
 //! ```
 //! use seawall::chat;

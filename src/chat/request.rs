@@ -133,7 +133,7 @@ impl Request {
         })
     }
 
-    /// Says for whom the call is made, for limits and credit by tenant. It is never sent.
+    /// Says for whom the call is made, for limits and credit by tenant, which are to come. It is never sent.
     #[must_use]
     pub fn tenant(self, tenant: impl Into<Arc<str>>) -> Self {
         self.set(|asked| asked.tenant = Some(tenant.into()))

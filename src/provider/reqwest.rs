@@ -20,9 +20,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 ///
 /// reqwest's own retries are off, since a layer that counts its sends must know of each. (hyper replaces a kept connection
 /// that turns out closed before anything was written, which is no second send; what it began to write fails, even where
-/// the server closed the connection unread.) Redirects are not followed,
-/// since the key would go along; connecting may take 10 s, and nothing else is timed here: a whole reply may take
-/// minutes, and the timeouts of the stack know better. Errors come without the URL, whose query may hold a key.
+/// the server closed the connection unread.) Redirects are not followed, since the key would go along. Connecting may
+/// take 10 s, and nothing else is timed here: a whole reply may take minutes, and the timeouts of the stack know better.
+/// Errors come without the URL, whose query may hold a key.
 #[derive(Clone, Debug)]
 pub struct Reqwest(reqwest::Client);
 

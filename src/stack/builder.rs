@@ -152,8 +152,8 @@ impl Settings {
                 return Err(Invalid::new(setting, format!("has no effect with `{other}`; drop one of the two")));
             }
         }
-        let (backoff, max_wait) = (self.backoff.unwrap_or_default(), self.max_wait.unwrap_or(MAX_WAIT));
-        if self.backoff.is_some() && backoff.cap() > max_wait {
+        let max_wait = self.max_wait.unwrap_or(MAX_WAIT);
+        if self.backoff.is_some_and(|backoff| backoff.cap() > max_wait) {
             let reason = format!("delays over {max_wait:?} would end the call; lower the cap, or raise `max_wait`");
             return Err(Invalid::new("backoff", reason));
         }

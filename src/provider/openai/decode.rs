@@ -84,12 +84,12 @@ fn argument_text(arguments: &RawValue) -> Result<String, serde_json::Error> {
     }
 }
 
-/// A paid answer is not refused for a name that is no text,
+/// A name that is no text is left out: a paid answer is not refused for it.
 fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
     from_raw(raw?).ok()
 }
 
-/// nor for a count that cannot be read.
+/// Counts that cannot be read are left out for the same reason.
 fn usage(raw: &RawValue) -> Option<Usage> {
     let counts: Counts = from_raw(raw).ok()?;
     let mut usage = Usage::new(counts.prompt_tokens?, counts.completion_tokens.unwrap_or_default());
