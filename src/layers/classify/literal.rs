@@ -1,4 +1,5 @@
 //! Errors that a Python gateway wraps: `Error code: 429 - {'error': {'code': None}}`.
+use super::json;
 use serde_json::Value;
 
 /// The dictionary at the start of `text`, written as Python shows one.
@@ -34,7 +35,7 @@ pub(super) fn read(text: &str) -> Option<Value> {
             break;
         }
     }
-    serde_json::from_str(&json).ok()
+    json::read(&json).ok()
 }
 
 /// A string up to its closing quote, with JSON's quotes and escapes.
@@ -73,5 +74,11 @@ mod tests {
             assert_eq!(read(text), None, "{text}");
         }
         assert_eq!(read(&"[".repeat(100_000)), None);
+    }
+
+    #[test]
+    fn what_is_wide_is_kept_in_part() {
+        let wide = read(&format!("{{'error': 'x', 'a': [{}None]}}", "{}, ".repeat(50_000))).unwrap();
+        assert!(wide["error"] == "x" && wide["a"].as_array().unwrap().len() <= 1024);
     }
 }
