@@ -25,6 +25,8 @@
 //! Every layer has one parameter for the [`Shape`] of what passes through it: [`Bare`] for any request, [`Http`] for
 //! `http` types, [`chat::Chat`] for chats. A layer's guard stays in an answer until that is over: see [`Ending`]. What a
 //! call still may do travels with it: see [`Context`].
+//!
+//! Timers are tokio's: a call that has to wait does so in a runtime of tokio's with time enabled, and panics outside one.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod context;

@@ -96,8 +96,9 @@ impl<B> Shape<http::Request<B>> for Http {
 }
 
 pub(crate) fn accepts_events(headers: &http::HeaderMap) -> bool {
-    let accepted = headers.get_all(http::header::ACCEPT).iter();
-    accepted.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/event-stream"))
+    const EVENTS: &[u8] = b"text/event-stream";
+    let mut accepted = headers.get_all(http::header::ACCEPT).iter();
+    accepted.any(|value| value.as_bytes().windows(EVENTS.len()).any(|part| part.eq_ignore_ascii_case(EVENTS)))
 }
 
 impl<B: Clone> Replay<http::Request<B>> for Http {

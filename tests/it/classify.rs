@@ -309,7 +309,7 @@ async fn a_success_that_was_looked_into_comes_whole() {
             "longer than the limit: let through"
         );
         let mut stream = Response::new(Script::new([None]));
-        stream.headers_mut().insert("content-type", "text/event-stream".parse().unwrap());
+        stream.headers_mut().insert("content-type", "Text/Event-Stream; charset=utf-8".parse().unwrap());
         let mut stream = Some(stream);
         let service = service_fn(move |()| std::future::ready(Ok::<_, Infallible>(stream.take().unwrap())));
         assert!(look.layer(service).oneshot(()).await.is_ok(), "a stream is not waited for");

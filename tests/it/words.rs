@@ -331,6 +331,7 @@ fn http_streams_where_it_accepts_events() {
     assert!(accepts(&["text/event-stream"]));
     assert!(accepts(&["application/json", "text/event-stream; q=0.9"]));
     assert!(accepts(&["application/json, text/event-stream"]));
+    assert!(accepts(&["Text/Event-Stream"]), "media types know no case");
 }
 
 fn trail(kind: Kind) -> Trail {

@@ -62,9 +62,8 @@ where
 /// A stream is judged frame by frame, by who reads it.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"]
-        .iter()
-        .any(|s| kind.starts_with(s))
+    let streams = ["text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"];
+    streams.iter().any(|name| kind.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)))
 }
 
 /// `reqwest::Response`, by status and body.
