@@ -24,7 +24,10 @@ const FRAMES_A_TURN: usize = 32;
 pin_project! {
     /// Resolves to the reply once all of it has been read, judged and decoded.
     ///
-    /// Where `F` is the response future of the service below, and `B` the body of its response.
+    /// `F` is the response future of the service below, and `B` the body of its response.
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the request below, which ends it upstream, and what was read of the answer.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<D, F, B> {
         dialect: D,

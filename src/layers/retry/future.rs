@@ -17,6 +17,9 @@ use tower::Service;
 
 pin_project! {
     /// The future of [`Retry`](super::Retry).
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the attempt, or the wait. What was drawn from the budget is not given back.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<S, Req, F, H, P> {
         inner: S,
