@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! As a layer: [`ClassifyLayer::http`] around a client of `http` requests, [`ClassifyLayer::reqwest`] around reqwest,
+//! As a layer: [`ClassifyLayer::http`] around a client of `http` requests, `ClassifyLayer::reqwest` around reqwest,
 //! [`ClassifyLayer::with`] around a service with an error of its own, [`ClassifyLayer::boxed`] around tower's layers.
 //!
 //! # Where it goes
