@@ -4,9 +4,10 @@ use super::{
 };
 use crate::{
     Error, chat,
+    classify::next_frame,
     time::{self, Sleep},
 };
-use http_body::{Body, Frame};
+use http_body::Body;
 use pin_project_lite::pin_project;
 use std::{
     error::Error as StdError,
@@ -16,10 +17,6 @@ use std::{
     task::{Context as Cx, Poll, ready},
     time::Duration,
 };
-
-/// After so many frames at one go the runtime gets its turn, since a peer may never run out of frames that hold nothing,
-/// and the clocks of this future and of those around it would stand still.
-const FRAMES_A_TURN: usize = 32;
 
 pin_project! {
     /// Resolves to the reply once all of it has been read, judged and decoded.
@@ -116,20 +113,6 @@ where
             this.state.set(next);
         }
     }
-}
-
-/// The next frame; pending, and woken at once, where this turn has had its frames.
-fn next_frame<B: Body>(
-    body: Pin<&mut B>,
-    frames: &mut usize,
-    cx: &mut Cx<'_>,
-) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-    if *frames == FRAMES_A_TURN {
-        cx.waker().wake_by_ref();
-        return Poll::Pending;
-    }
-    *frames += 1;
-    body.poll_frame(cx)
 }
 
 impl<D, F, B, E> Future for ResponseFuture<D, F, B>

@@ -1,12 +1,13 @@
 //! How much of a body is read, and what its end means.
 use super::{Dialect, future::Limits};
-use crate::{Error, Kind, Phase, chat, classify::BODY_LIMIT};
+use crate::{
+    Error, Kind, Phase, chat,
+    classify::{BODY_LIMIT, PATIENCE},
+};
 use bytes::Buf;
 use http::response::Parts;
 use http_body::Frame;
 use std::{error::Error as StdError, time::Duration};
-
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An answer whose body is still arriving.
 #[derive(Debug)]

@@ -60,4 +60,5 @@ pub use judge::Reqwest;
 pub use judge::{Answers, Boxed, Closure, Judge, Judged};
 pub use layer::ClassifyLayer;
 pub use reading::Reading;
+pub(crate) use reading::{PATIENCE, next_frame};
 pub use service::Classify;

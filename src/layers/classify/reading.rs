@@ -2,7 +2,7 @@ use super::{BODY_LIMIT, ClassifiedBody, Classifier};
 use crate::{Error, Phase, time};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, Response, response::Parts};
-use http_body::Body;
+use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 use std::{
     error::Error as StdError,
@@ -13,11 +13,25 @@ use std::{
 };
 
 /// How long the body of a refusal may keep its caller waiting: the status alone says most of it.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// After so many frames at one go the runtime gets its turn, since a peer may never run out of frames that hold nothing,
-/// and all clocks would stand still.
+/// and all clocks, those of the layers above too, would stand still.
 const FRAMES_A_TURN: usize = 32;
+
+/// The next frame of a body; pending, and woken at once, where this turn has had its frames.
+pub(crate) fn next_frame<B: Body>(
+    body: Pin<&mut B>,
+    frames: &mut usize,
+    cx: &mut Cx<'_>,
+) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    if *frames == FRAMES_A_TURN {
+        cx.waker().wake_by_ref();
+        return Poll::Pending;
+    }
+    *frames += 1;
+    body.poll_frame(cx)
+}
 
 /// What is made of a response that turns out to be good.
 type Finish<B, R> = fn(Response<ClassifiedBody<B>>) -> R;
@@ -70,15 +84,7 @@ where
         let Some(body) = this.body else { return Poll::Ready(Read::Whole(None)) };
         let mut frames = 0;
         while this.kept.len() < *this.limit {
-            let polled = match frames {
-                FRAMES_A_TURN => {
-                    cx.waker().wake_by_ref();
-                    Poll::Pending
-                }
-                _ => Pin::new(&mut *body).poll_frame(cx),
-            };
-            frames += 1;
-            let frame = match polled {
+            let frame = match next_frame(Pin::new(&mut *body), &mut frames, cx) {
                 Poll::Ready(Some(Ok(frame))) => frame,
                 Poll::Ready(Some(Err(error))) => {
                     return Poll::Ready(Read::Broken(this.classifier.transport(error.into())));
