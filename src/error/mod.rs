@@ -4,6 +4,7 @@ mod display;
 mod kind;
 mod questions;
 mod reason;
+mod sources;
 mod trail;
 
 use crate::{Invalid, secret};
@@ -12,6 +13,7 @@ use std::{borrow::Cow, error::Error as StdError, time::Duration};
 pub use kind::{Kind, Origin};
 pub use questions::Failover;
 pub use reason::{GaveUp, Phase, Scope};
+pub(crate) use sources::chain;
 pub use trail::{Attempt, Trail};
 
 /// What went wrong with a call, classified once, at the bottom.
@@ -290,11 +292,5 @@ impl Error {
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
         Self::refusal(Kind::InvalidRequest).with_message(invalid.to_string())
-    }
-}
-
-impl StdError for Error {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_ref().map(|source| &**source as _)
     }
 }

@@ -77,7 +77,7 @@ impl<R, G: Guard> Ending<R, G> for Bare {
 /// `http::Request` and `http::Response`: guards ride in the body, context and trail in the extensions.
 ///
 /// A request streams if it accepts `text/event-stream`. reqwest's own requests and responses are seen alike (feature
-/// `reqwest`): see the implementations below.
+/// `reqwest`), but for the context: a `reqwest::Request` has no place for one, and `Stack::http` brings it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Http;
 

@@ -4,8 +4,6 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use reqwest::ResponseBuilderExt as _;
 use std::{
-    error::Error as StdError,
-    iter::successors,
     pin::{Pin, pin},
     task::{Context as Cx, Poll},
 };
@@ -99,9 +97,7 @@ impl Body for Judged {
 
 /// What an inner guard, or whoever judged the body below, said of it; else a body fails in two ways.
 fn judged(error: reqwest::Error) -> Error {
-    let causes = successors(error.source(), |cause: &&(dyn StdError + 'static)| (*cause).source()).take(32);
-    let ours = causes.filter_map(|cause| cause.downcast_ref::<Error>()).next();
-    let judged = ours.map_or_else(
+    let judged = Error::find(&error).map_or_else(
         || {
             let kind = if error.is_timeout() { Kind::Timeout } else { Kind::Transport };
             Error::provider(kind).with_phase(Phase::Body)

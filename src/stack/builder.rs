@@ -90,7 +90,7 @@ impl<S, H> Builder<S, H> {
         self
     }
 
-    /// Tells every layer's events to `sink`.
+    /// Tells every layer's events to `sink`, in place of an earlier one.
     pub fn sink(mut self, sink: Sink) -> Self {
         self.settings.sink = Some(sink);
         self
@@ -195,9 +195,6 @@ impl Settings {
         if let Some(retries) = self.max_retries {
             layer = layer.max_retries(retries);
         }
-        if let Some(backoff) = &self.backoff {
-            layer = layer.schedule(*backoff);
-        }
         if let Some(budget) = &self.budget {
             layer = layer.budget(budget);
         }
@@ -207,10 +204,21 @@ impl Settings {
         if let Some(most) = self.max_wait {
             layer = layer.max_wait(most)?;
         }
+        layer = layer.schedule(self.delays()?);
         Ok(match &self.sink {
             Some(sink) => layer.sink(sink.clone()),
             None => layer,
         })
+    }
+
+    /// The default delays give way to a shorter wait; delays that somebody chose were checked against it.
+    fn delays(&self) -> Result<Backoff, Invalid> {
+        let default = Backoff::default();
+        match (self.backoff, self.max_wait) {
+            (Some(backoff), _) => Ok(backoff),
+            (None, Some(most)) => Backoff::new(default.base().min(most), default.cap().min(most)),
+            (None, None) => Ok(default),
+        }
     }
 
     fn total(&self) -> Result<DeadlineLayer, Invalid> {

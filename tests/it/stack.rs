@@ -227,3 +227,16 @@ async fn sends_of_a_stack_within_are_counted_although_its_attempt_takes_too_long
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_default_delays_give_way_to_a_shorter_longest_wait() {
+    guarded(async {
+        for seed in 0..20 {
+            let model = fake(|_, _: u64| failing::<u64>(Kind::Server));
+            let stack = Stack::bare(model.clone()).max_wait(seconds(1)).seed(seed).build().unwrap();
+            let error = stack.ask(1).await.unwrap_err();
+            assert_eq!((error.gave_up(), model.sends()), (Some(GaveUp::AttemptsSpent), 3), "seed {seed}");
+        }
+    })
+    .await;
+}

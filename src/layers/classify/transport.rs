@@ -1,5 +1,5 @@
 //! Failures without an answer: by type, and where a crate exports no type, by its exact text.
-use crate::{Error, Kind, Phase};
+use crate::{Error, Kind, Phase, error::chain};
 use std::{error::Error as StdError, io};
 
 type Boxed = Box<dyn StdError + Send + Sync>;
@@ -56,7 +56,7 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
         Ok(ours) => return *ours,
         Err(foreign) => without_url(foreign),
     };
-    let copy = chain(&*error).find_map(|cause| cause.downcast_ref::<Error>()).map(Error::without_source);
+    let copy = Error::find(&*error).map(Error::without_source);
     if let Some(copy) = copy {
         return copy.with_source(error);
     }
@@ -98,18 +98,6 @@ fn rank(verdict: Verdict) -> u8 {
         Verdict { hopeless: true, .. } => 3,
         Verdict { kind: Kind::Transport, .. } => 1,
         _ => 2,
-    }
-}
-
-fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> + Clone {
-    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| cause(*error)).take(32)
-}
-
-/// What is below: an I/O error passes over what it holds and names the source of that.
-fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(held) => Some(held),
-        None => error.source(),
     }
 }
 

@@ -45,6 +45,12 @@ impl Backoff {
         Ok(Self { base, cap })
     }
 
+    /// What the first delay does not pass.
+    #[must_use]
+    pub fn base(&self) -> Duration {
+        self.base
+    }
+
     /// What no delay passes.
     #[must_use]
     pub fn cap(&self) -> Duration {

@@ -17,7 +17,8 @@ pub(super) fn print(answer: &Answer, error: Option<&Error>, output: &mut impl Wr
     };
     writeln!(output, "{}: {}", error.kind().as_str(), next(error))?;
     let mut row = |name: &str, text: &str| writeln!(output, "  {name:<9}{}", harmless(text));
-    row("answer", &answer.status.to_string())?;
+    let reason = answer.status.canonical_reason().unwrap_or_default();
+    row("answer", format!("{} {reason}", answer.status.as_str()).trim_end())?;
     if let Some(code) = error.code() {
         row("code", code)?;
     }
@@ -78,7 +79,7 @@ fn why(kind: Kind) -> &'static str {
         Kind::Transport => "the connection failed, or the answer is cut or damaged",
         Kind::Conflict => "it met another request; it may pass later",
         Kind::Auth => "the key or token is missing, wrong or expired: somebody must change it",
-        Kind::Permission => "the key is good but may not do this: somebody must allow it",
+        Kind::Permission => "the key may not do this, or somebody in front refused: somebody must allow it",
         Kind::NotFound => "no such model, deployment or path (any more): change the name",
         Kind::InvalidRequest => "the request is malformed: change it",
         Kind::UnsupportedParameter => "this model refuses a parameter: leave it out",
