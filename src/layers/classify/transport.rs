@@ -58,10 +58,10 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     };
     let copy = Error::find(&*error).map(Error::without_source);
     if let Some(copy) = copy {
-        return copy.with_source(error);
+        return keep(copy, error);
     }
     if chain(&*error).any(|cause| cause.is::<tower::load_shed::error::Overloaded>()) {
-        return Error::refusal(Kind::LocalLimit).with_source(error);
+        return keep(Error::refusal(Kind::LocalLimit), error);
     }
     let told = chain(&*error).filter_map(by_type).chain(chain(&*error).filter_map(by_text).map(|(_, verdict)| verdict));
     let told = told.max_by_key(|verdict| rank(*verdict)).or_else(|| by_client(&*error));
@@ -79,7 +79,13 @@ pub(super) fn judge(error: Boxed, fallback: Option<Kind>, named: impl Fn(Error) 
     if let Some(code) = code(&*error) {
         judged = judged.with_code(code);
     }
-    status(&*error, judged).with_source(error)
+    let judged = status(&*error, judged);
+    keep(judged, error)
+}
+
+/// Keeps the source, unless a URL stands in it that cannot be taken out: its query may hold a key.
+fn keep(judged: Error, source: Boxed) -> Error {
+    if names_url(&*source) { judged } else { judged.with_source(source) }
 }
 
 /// A word for a person to read, in place of the sources: `invalid_peer_certificate`, or `ConnectionRefused` and its like.
@@ -145,6 +151,10 @@ mod client {
         }
     }
 
+    pub(super) fn names_url(error: &(dyn StdError + 'static)) -> bool {
+        chain(error).filter_map(|cause| cause.downcast_ref::<reqwest::Error>()).any(|error| error.url().is_some())
+    }
+
     pub(super) fn by_client(error: &(dyn StdError + 'static)) -> Option<Verdict> {
         let error = find(error)?;
         Some(match error.status() {
@@ -184,6 +194,10 @@ mod client {
         error
     }
 
+    pub(super) fn names_url(_: &(dyn StdError + 'static)) -> bool {
+        false
+    }
+
     pub(super) fn by_client(_: &(dyn StdError + 'static)) -> Option<Verdict> {
         None
     }
@@ -197,4 +211,4 @@ mod client {
     }
 }
 
-use client::{by_client, client_phase, status, without_url};
+use client::{by_client, client_phase, names_url, status, without_url};

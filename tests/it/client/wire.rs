@@ -164,3 +164,18 @@ fn a_client_over_reqwest_may_go_anywhere() {
     fn anywhere<T: Clone + Send + Sync + 'static>() {}
     anywhere::<Client<OpenAi, Reqwest>>();
 }
+
+#[tokio::test]
+async fn a_url_that_cannot_be_taken_out_leaves_with_the_source_that_names_it() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let client = Reqwest::client_builder().no_proxy().build().unwrap();
+    let wrapped = io::Error::other(client.get(format!("http://{free}/?key=hush")).send().await.unwrap_err());
+    assert!(format!("{wrapped:?}").contains("hush"), "or this test shows nothing");
+    let error = seawall::classify::Classifier::new().transport(wrapped.into());
+    assert_eq!(
+        (error.kind(), error.phase(), error.code()),
+        (Kind::Transport, Some(Phase::Connect), Some("ConnectionRefused"))
+    );
+    let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+    assert!(causes.map(|cause| format!("{cause} {cause:?}")).all(|told| !told.contains("hush")));
+}
