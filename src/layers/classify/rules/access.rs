@@ -74,6 +74,7 @@ pub(super) const WORDS: &[Rule] = &[
             "unregistered callers",
             "bearer token",
             "security token included in the request",
+            "signature we calculated does not match",
             "api key is required",
             "unable to authenticate",
             "api key*has been deleted",

@@ -73,6 +73,7 @@ pub(super) const CODES: &[Rule] = &[
             "pre_consume_token_quota_failed",
             "token_quota_reached",
             "setlimitexceeded",
+            "*resourcepackexhausted",
         ],
     ),
     // Together writes this type over plain rate limits too: there the status and the words decide.
@@ -119,6 +120,7 @@ pub(super) const WORDS: &[Rule] = &[
             "max budget:",
             "billing hard limit",
             "extra usage*required",
+            "out of extra usage",
             "usage credits*required",
             "out of call volume quota",
             "calls / month",
