@@ -80,6 +80,7 @@ pub(super) const OVERLOAD: &[Rule] = &[
             "server_busy",
             "nocapacity",
             "no_capacity",
+            "resource_unavailable",
             "3505",
             "1305",
             "1312",
