@@ -140,6 +140,8 @@ pub(super) const WORDS: &[Rule] = &[
             "free credits*used",
             "limit for this billing cycle",
             "monthly token quota",
+            "monthly quota",
+            "monthly limit",
             "monthly usage limit",
             "key usage limit",
             "account balance is",
@@ -148,7 +150,6 @@ pub(super) const WORDS: &[Rule] = &[
             "billing account*not active",
             "account is not active, please check your billing",
             "payment required",
-            "purchase more credits",
             "insufficient quota",
             "余额不足",
             "欠费",
@@ -164,6 +165,7 @@ pub(super) const WORDS: &[Rule] = &[
         &[
             "payment method",
             "top up",
+            "purchase more credits",
             "add credits to",
             "please recharge",
             "have no credits",
@@ -175,6 +177,13 @@ pub(super) const WORDS: &[Rule] = &[
             "充值",
         ],
     ),
+    // Under a 429 it may be a quota a minute.
+    Rule::words(
+        QuotaExhausted,
+        On::Only(&[401, 403]),
+        &["quota exceeded", "quota exhausted", "quota has been exceeded"],
+    )
+    .unless_google(),
     // Google says this of every limit, per-minute ones included.
     Rule::words(QuotaExhausted, On::Client, &["exceeded your current quota", "exceeded your current token quota"])
         .unless_google(),

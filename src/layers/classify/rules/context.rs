@@ -105,6 +105,8 @@ pub(super) const WORDS: &[Rule] = &[
             "token limit*exceeded by",
             "context window is full",
             "tokens too long",
+            "total number of tokens*exceed",
+            "tokens*> context window",
         ],
     ),
     Rule::words(
