@@ -46,8 +46,13 @@ pub(super) fn error_in(event: Option<&str>, value: &Value) -> Option<Found> {
     if named || flat || failed || own || code_and_message(value) {
         return Some(Found::Here);
     }
-    withheld(value).or_else(|| finished_with(value, "error").then_some(Found::Code("error")))
+    let failed = FAILED.iter().find(|(reason, _)| finished_with(value, reason));
+    withheld(value).or_else(|| failed.map(|(_, code)| Found::Code(code)))
 }
+
+/// Finish reasons of answers that broke off (OpenRouter, z.ai, DeepSeek), and the codes they stand for.
+const FAILED: &[(&str, &str)] =
+    &[("error", "error"), ("network_error", "network_error"), ("insufficient_system_resource", "overloaded")];
 
 /// `null` and what is empty are how some say that there is no error.
 fn is_void(value: &Value) -> bool {
@@ -92,7 +97,7 @@ fn withheld(value: &Value) -> Option<Found> {
 
 /// A stream that a filter ended. In a whole reply that is its finish reason.
 pub(super) fn cut_by_filter(value: &Value) -> Option<Found> {
-    ["content_filter", "error_toxic"]
+    ["content_filter", "error_toxic", "sensitive"]
         .iter()
         .any(|reason| finished_with(value, reason))
         .then_some(Found::Code("content_filter"))

@@ -70,6 +70,7 @@ const WORDS: &[(Scope, &[&str])] = &[
         RequestsPerMinute,
         &[
             "requests per min",
+            "request per min",
             "requests/min",
             "requests / min",
             "queries per min",

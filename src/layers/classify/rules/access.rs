@@ -74,7 +74,10 @@ pub(super) const WORDS: &[Rule] = &[
             "unregistered callers",
             "bearer token",
             "security token included in the request",
+            "signature we calculated does not match",
             "api key is required",
+            "api key is disabled",
+            "api key has been disabled",
             "unable to authenticate",
             "api key*has been deleted",
             "api key*revoked",
@@ -86,7 +89,7 @@ pub(super) const WORDS: &[Rule] = &[
 pub(super) const TOKEN_WORDS: &[Rule] = &[Rule::words(
     Auth,
     On::Only(&[401, 403, 498]),
-    &["invalid token", "token is invalid", "token has expired", "token is expired", "expired token"],
+    &["invalid token", "token is invalid", "token has expired", "token is expired", "token expired", "expired token"],
 )];
 
 /// Not in a 401: there they are how some spell a bad key.

@@ -73,6 +73,7 @@ pub(super) const CODES: &[Rule] = &[
             "pre_consume_token_quota_failed",
             "token_quota_reached",
             "setlimitexceeded",
+            "*resourcepackexhausted",
         ],
     ),
     // Together writes this type over plain rate limits too: there the status and the words decide.
@@ -119,6 +120,7 @@ pub(super) const WORDS: &[Rule] = &[
             "max budget:",
             "billing hard limit",
             "extra usage*required",
+            "out of extra usage",
             "usage credits*required",
             "out of call volume quota",
             "calls / month",
@@ -138,6 +140,8 @@ pub(super) const WORDS: &[Rule] = &[
             "free credits*used",
             "limit for this billing cycle",
             "monthly token quota",
+            "monthly quota",
+            "monthly limit",
             "monthly usage limit",
             "key usage limit",
             "account balance is",
@@ -146,7 +150,6 @@ pub(super) const WORDS: &[Rule] = &[
             "billing account*not active",
             "account is not active, please check your billing",
             "payment required",
-            "purchase more credits",
             "insufficient quota",
             "余额不足",
             "欠费",
@@ -162,6 +165,7 @@ pub(super) const WORDS: &[Rule] = &[
         &[
             "payment method",
             "top up",
+            "purchase more credits",
             "add credits to",
             "please recharge",
             "have no credits",
@@ -173,6 +177,13 @@ pub(super) const WORDS: &[Rule] = &[
             "充值",
         ],
     ),
+    // Under a 429 it may be a quota a minute.
+    Rule::words(
+        QuotaExhausted,
+        On::Only(&[401, 403]),
+        &["quota exceeded", "quota exhausted", "quota has been exceeded"],
+    )
+    .unless_google(),
     // Google says this of every limit, per-minute ones included.
     Rule::words(QuotaExhausted, On::Client, &["exceeded your current quota", "exceeded your current token quota"])
         .unless_google(),

@@ -103,6 +103,10 @@ pub(super) const WORDS: &[Rule] = &[
             "exceeds the maximum allowed input",
             "input length*exceeds",
             "token limit*exceeded by",
+            "context window is full",
+            "tokens too long",
+            "total number of tokens*exceed",
+            "tokens*> context window",
         ],
     ),
     Rule::words(

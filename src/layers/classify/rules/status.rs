@@ -13,6 +13,7 @@ pub(super) const CODES: &[Rule] = &[
         On::Any,
         &[
             "timeout",
+            "internalerror.timeout",
             "timeout_error",
             "request_timeout",
             "requesttimeout",
