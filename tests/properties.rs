@@ -11,6 +11,7 @@ mod property {
 use std::{
     collections::BTreeMap,
     future::{Future, poll_fn},
+    num::NonZeroU32,
     pin::pin,
     task::Poll,
     time::Duration,
@@ -25,7 +26,7 @@ use seawall::{
     chat::{self, Chat},
     provider::{Client, OpenAi},
     retry::{Budget, RetryLayer},
-    sim::{Answer, FaultKind, InProcess, Phase, Script},
+    sim::{Answer, FaultKind, InProcess, Limits, Phase, Script},
 };
 use tokio::time::Instant;
 use tower::{Layer, ServiceExt};
@@ -37,12 +38,15 @@ type Hits = BTreeMap<(FaultKind, Phase), u64>;
 
 #[test]
 fn promises_hold_under_a_hundred_thousand_calls_with_random_faults() {
-    let mut hits = Hits::new();
+    let (mut hits, mut statuses) = (Hits::new(), BTreeMap::<u16, u64>::new());
     let (mut sends, mut drops, mut answered) = (0, 0, 0);
     let runs: Vec<_> = (0..RUNS).map(|seed| std::thread::spawn(move || run(seed))).collect();
     for run in runs {
         let (account, seen) = run.join().unwrap();
         sends += account.sends();
+        for status in account.statuses() {
+            *statuses.entry(status).or_default() += 1;
+        }
         drops += account.count(|end| matches!(end, End::Dropped));
         answered += account.count(|end| matches!(end, End::Answered { .. }));
         for (fault, count) in seen {
@@ -53,6 +57,15 @@ fn promises_hold_under_a_hundred_thousand_calls_with_random_faults() {
     for ((kind, phase), count) in &hits {
         println!("  {kind:?} at {phase:?}: {count}");
         assert!(*count >= 100, "{kind:?} at {phase:?} was met {count} times");
+    }
+    for (status, count) in &statuses {
+        println!("  {status}: {count}");
+    }
+    for status in [200, 400, 401, 404, 409, 429, 500, 503, 529] {
+        assert!(statuses.get(&status).is_some_and(|count| *count >= 100), "status {status}");
+    }
+    for kind in [FaultKind::RateLimit, FaultKind::Concurrency] {
+        assert!(hits.keys().any(|(met, _)| *met == kind), "{kind:?}");
     }
     let met = |kind| Phase::ALL.iter().all(|phase| hits.contains_key(&(kind, *phase)));
     for kind in [FaultKind::Delay, FaultKind::Silence, FaultKind::Cut, FaultKind::Reset] {
@@ -70,6 +83,10 @@ fn run(seed: u64) -> (Account, Hits) {
 async fn run_of(seed: u64) -> (Account, Hits) {
     let nested = seed % 2 == 1;
     let script = Script::chaos(seed).answer(Answer::default().delay(Duration::ZERO..Duration::from_secs(4)));
+    // Every third run also meets limits that are truly enforced.
+    let many = |n: u32| NonZeroU32::new(n).unwrap();
+    let limits = Limits::default().requests_per_minute(many(1200)).burst(many(20)).concurrency(many(220));
+    let script = if seed.is_multiple_of(3) { script.limits(limits) } else { script };
     let provider = InProcess::new(script).unwrap();
     let tap = Tap::new(provider.clone());
     let budget = if nested { Budget::new(10.0).unwrap() } else { Budget::default() };

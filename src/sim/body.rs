@@ -25,7 +25,7 @@ pub struct Body {
 }
 
 /// Filler comes in pieces of this size.
-const FILLER: &[u8] = &[b'x'; 16 * 1024];
+pub(super) const FILLER: &[u8] = &[b'x'; 16 * 1024];
 
 impl Body {
     pub(super) fn new(ticket: Ticket, steps: Steps, length: Option<u64>) -> Self {

@@ -7,9 +7,6 @@ use crate::{
 use std::time::Duration;
 use tower::Layer;
 
-/// The retry layer's own default.
-const MAX_WAIT: Duration = Duration::from_secs(60);
-
 /// Builds a [`Stack`]. What is not set has the default of its layer.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build`"]
@@ -152,7 +149,7 @@ impl Settings {
                 return Err(Invalid::new(setting, format!("has no effect with `{other}`; drop one of the two")));
             }
         }
-        let max_wait = self.max_wait.unwrap_or(MAX_WAIT);
+        let max_wait = self.max_wait.unwrap_or(RetryLayer::MAX_WAIT);
         if self.backoff.is_some_and(|backoff| backoff.cap() > max_wait) {
             let reason = format!("delays over {max_wait:?} would end the call; lower the cap, or raise `max_wait`");
             return Err(Invalid::new("backoff", reason));

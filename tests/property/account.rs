@@ -38,6 +38,10 @@ impl Account {
         self.sends.values().map(Vec::len).sum()
     }
 
+    pub fn statuses(&self) -> impl Iterator<Item = u16> {
+        self.sends.values().flatten().filter_map(|send| send.status)
+    }
+
     pub fn count(&self, is: impl Fn(&End) -> bool) -> usize {
         self.calls.iter().filter(|call| is(&call.end)).count()
     }

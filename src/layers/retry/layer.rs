@@ -1,4 +1,7 @@
-use super::{Backoff, Budget, Retry, Schedule, policy::Policy};
+use super::{
+    Backoff, Budget, Retry, Schedule,
+    policy::{MAX_WAIT, Policy},
+};
 use crate::{Bare, Invalid, Rng, Sink};
 use std::{sync::Arc, time::Duration};
 use tower::Layer;
@@ -34,6 +37,9 @@ pub(super) struct Settings<P> {
 }
 
 impl RetryLayer {
+    /// The default of [`max_wait`](RetryLayer::max_wait): 60 s.
+    pub const MAX_WAIT: Duration = MAX_WAIT;
+
     /// Two retries after delays of [`Backoff::default`], within a [`Budget::default`] of its own.
     pub fn new() -> Self {
         Self { settings: Settings { policy: Policy::default(), sink: None }, shape: Bare }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Three attempts: the field's advice is two to three retries, or two to three attempts, and this is both.
 const MAX_RETRIES: u32 = 2;
 /// Beyond it a caller is better served by an error than by silence.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// tokio's timer goes by the millisecond and rounds up, so a sleep must end that much before a deadline.
 const TICK: Duration = Duration::from_millis(1);

@@ -5,6 +5,7 @@ use super::{
 use crate::{
     sim::{
         End,
+        body::FILLER,
         core::{Arrival, Core, Ticket},
         plan::{Head, Step, Steps, Stop},
         reply::Reply,
@@ -187,8 +188,8 @@ impl Answer<'_> {
         self.write(bytes.get(self.half..).unwrap_or_default()).await?;
         let mut left = filler as usize;
         while left > 0 {
-            let now = left.min(wire::FILLER.len());
-            self.write(&wire::FILLER[..now]).await?;
+            let now = left.min(FILLER.len());
+            self.write(&FILLER[..now]).await?;
             left -= now;
         }
         self.write(b"\r\n\r\n").await
@@ -197,8 +198,8 @@ impl Answer<'_> {
     async fn filler(&mut self, ticket: &mut Ticket, bytes: u64) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {
-            let now = left.min(wire::FILLER.len() as u64);
-            self.piece(ticket, &wire::FILLER[..now as usize]).await?;
+            let now = left.min(FILLER.len() as u64);
+            self.piece(ticket, &FILLER[..now as usize]).await?;
             left -= now;
         }
         Ok(())

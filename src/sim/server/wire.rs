@@ -6,8 +6,6 @@ pub(super) const NONSENSE: &[u8] = b"sorry, no HTTP today\r\n\r\n";
 
 pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-pub(super) const FILLER: &[u8] = &[b'x'; 16 * 1024];
-
 /// The head but for its blank line, before which so many bytes of filler go.
 pub(super) fn head(head: &Head, close: bool) -> (Vec<u8>, u32) {
     let reason = http::StatusCode::from_u16(head.status).ok().and_then(|status| status.canonical_reason());

@@ -4,12 +4,11 @@ use std::{
     time::Duration,
 };
 
-use seawall::{Error, Failover, Kind};
+use seawall::{Error, Failover, Kind, retry::RetryLayer};
 
 use super::answer::Answer;
 
-/// The retry layer's default cap.
-const CAP: Duration = Duration::from_secs(60);
+const CAP: Duration = RetryLayer::MAX_WAIT;
 
 pub(super) fn print(answer: &Answer, error: Option<&Error>, output: &mut impl Write) -> io::Result<()> {
     let Some(error) = error else {
