@@ -1,10 +1,20 @@
-use crate::{Error, GaveUp, Phase};
+use crate::{Error, GaveUp, Outcome, Phase, Trail, Usage};
 use std::{fmt, sync::Arc, time::Duration};
+
+/// What happened, and on which route.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// The name of the route, in a stack or a failover with several; `None`: outside all of them.
+    pub route: Option<&'a str>,
+    /// What happened there.
+    pub what: What<'a>,
+}
 
 /// What happened inside a layer that a person or a meter may want to know.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
+pub enum What<'a> {
     /// An attempt failed, and the call waits before the next.
     Retrying {
         /// How the attempt failed.
@@ -16,7 +26,7 @@ pub enum Event<'a> {
     },
     /// A retryable failure is not retried (again).
     GaveUp {
-        /// The failure, which now goes to the caller.
+        /// The failure, which now goes to the caller, or to another route.
         error: &'a Error,
         /// Why.
         reason: GaveUp,
@@ -28,6 +38,63 @@ pub enum Event<'a> {
         /// How long the attempt, or the call, had.
         limit: Duration,
     },
+    /// A call leaves this route for another one.
+    Switched {
+        /// How the route failed.
+        error: &'a Error,
+    },
+    /// A circuit opened: nobody asks the provider for a while.
+    CircuitOpened {
+        /// Of which key, where circuits have one.
+        key: Option<&'a str>,
+        /// The failure that opened it.
+        error: &'a Error,
+        /// For how long.
+        wait: Duration,
+    },
+    /// An open circuit lets a probe through.
+    CircuitHalfOpened {
+        /// Of which key, where circuits have one.
+        key: Option<&'a str>,
+    },
+    /// A circuit closed: the provider answers again.
+    CircuitClosed {
+        /// Of which key, where circuits have one.
+        key: Option<&'a str>,
+    },
+    /// A provider named a wait, or a rate limit has one by default: the route is closed to everyone until then.
+    CoolingDown {
+        /// The answer that asked for it.
+        error: &'a Error,
+        /// For how long.
+        wait: Duration,
+    },
+    /// One send is over, its answer read to the end, or left.
+    AttemptEnded {
+        /// The [key](crate::Shape::key) of the request: the model, of a chat.
+        key: Option<&'a str>,
+        /// How it ended; `None`: the caller, or the reader of the answer, left.
+        outcome: Option<Outcome<'a>>,
+        /// The tokens that it cost, as far as the answer told.
+        usage: Option<Usage>,
+        /// From the call to the head of the answer, in a stream its first content; `None`: there was none.
+        head: Option<Duration>,
+        /// From the call to the end.
+        took: Duration,
+    },
+    /// A call is over, its answer read to the end, or left.
+    OperationEnded {
+        /// The [key](crate::Shape::key) of the request: the model, of a chat.
+        key: Option<&'a str>,
+        /// How it ended; `None`: the caller, or the reader of the answer, left.
+        outcome: Option<Outcome<'a>>,
+        /// The attempts that failed before an answer, where that can keep them. Those of a failure are in its error.
+        trail: Option<&'a Trail>,
+        /// From the call to the head of the answer, in a stream its first content; `None`: there was none.
+        head: Option<Duration>,
+        /// From the call to the end.
+        took: Duration,
+    },
 }
 
 /// Where events go: called at once, in the task of the call, and never under a lock. Keep it short.
@@ -36,17 +103,26 @@ pub enum Event<'a> {
 /// let sink = seawall::Sink::new(|event| eprintln!("{event:?}"));
 /// ```
 #[derive(Clone)]
-pub struct Sink(Arc<dyn Fn(&Event<'_>) + Send + Sync>);
+pub struct Sink {
+    listener: Arc<dyn Fn(&Event<'_>) + Send + Sync>,
+    route: Option<Arc<str>>,
+}
 
 impl Sink {
     /// Calls `listener` for each event.
     pub fn new(listener: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(listener))
+        Self { listener: Arc::new(listener), route: None }
     }
 
-    /// Tells one event.
-    pub fn emit(&self, event: &Event<'_>) {
-        (self.0)(event);
+    /// The same listener, told that what happens is on this route.
+    #[must_use]
+    pub fn route(&self, name: impl Into<Arc<str>>) -> Self {
+        Self { listener: Arc::clone(&self.listener), route: Some(name.into()) }
+    }
+
+    /// Tells that something happened.
+    pub fn emit(&self, what: What<'_>) {
+        (self.listener)(&Event { route: self.route.as_deref(), what });
     }
 }
 

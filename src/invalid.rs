@@ -3,6 +3,7 @@ use std::{error::Error as StdError, fmt};
 /// A setting that makes no sense, or cannot take effect. Says what to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
+    layer: Option<&'static str>,
     setting: &'static str,
     reason: Box<str>,
 }
@@ -10,7 +11,19 @@ pub struct Invalid {
 impl Invalid {
     /// Names the setting, and says in one sentence what is wrong with it and what to change.
     pub fn new(setting: &'static str, reason: impl Into<Box<str>>) -> Self {
-        Self { setting, reason: reason.into() }
+        Self { layer: None, setting, reason: reason.into() }
+    }
+
+    /// Names the layer whose setting it is, where several have been set in one place.
+    #[must_use]
+    pub fn of_layer(self, layer: &'static str) -> Self {
+        Self { layer: Some(layer), ..self }
+    }
+
+    /// The layer, where several have been set in one place.
+    #[must_use]
+    pub fn layer(&self) -> Option<&'static str> {
+        self.layer
     }
 
     /// The setting, as its method or field is called.
@@ -22,6 +35,9 @@ impl Invalid {
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(layer) = self.layer {
+            write!(f, "{layer}: ")?;
+        }
         write!(f, "{}: {}", self.setting, self.reason)
     }
 }

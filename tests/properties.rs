@@ -22,7 +22,7 @@ use property::{
     tap::{Send, Tap},
 };
 use seawall::{
-    Context, Error, Event, Rng, Sink, Stack,
+    Context, Error, Rng, Sink, Stack, What,
     chat::{self, Chat},
     provider::{Client, OpenAi},
     retry::{Budget, RetryLayer},
@@ -123,8 +123,8 @@ async fn call(number: u64, nested: bool, tap: Tap, budget: &Budget, rng: &Rng) -
 
     let client: Client<OpenAi, Tap> = OpenAi::new("key").base_url("http://provider/v1").over(tap);
     let fits = Sink::new(move |event| {
-        if let (Event::Retrying { wait, .. }, Some(deadline)) = (event, deadline) {
-            assert!(Instant::now() + *wait < deadline, "a sleep of {wait:?} would end past the deadline");
+        if let (What::Retrying { wait, .. }, Some(deadline)) = (event.what, deadline) {
+            assert!(Instant::now() + wait < deadline, "a sleep of {wait:?} would end past the deadline");
         }
     });
     let stack = Stack::chat(client).sends(9).max_retries(retries).seed(rng.bits()).sink(fits);

@@ -15,6 +15,11 @@ impl Shape<Request> for Chat {
     fn set_context(&self, request: &mut Request, context: Context) {
         request.set_context(context);
     }
+
+    /// The model.
+    fn key<'a>(&self, request: &'a Request) -> Option<&'a str> {
+        Some(request.model_name())
+    }
 }
 
 impl Replay<Request> for Chat {
@@ -26,6 +31,10 @@ impl Replay<Request> for Chat {
 impl Note<Reply> for Chat {
     fn note(&self, reply: &mut Reply, trail: Trail) {
         reply.prepend(trail);
+    }
+
+    fn trail<'a>(&self, reply: &'a Reply) -> Option<&'a Trail> {
+        Some(reply.trail())
     }
 }
 

@@ -20,6 +20,8 @@ impl Error {
             message: ours.message.clone(),
             request_id: ours.request_id.clone(),
             trail: ours.trail.clone(),
+            route: ours.route.clone(),
+            root: ours.root.clone(),
             source: None,
         }))
     }

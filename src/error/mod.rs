@@ -8,7 +8,7 @@ mod sources;
 mod trail;
 
 use crate::{Invalid, secret};
-use std::{borrow::Cow, error::Error as StdError, time::Duration};
+use std::{borrow::Cow, error::Error as StdError, sync::Arc, time::Duration};
 
 pub use kind::{Kind, Origin};
 pub use questions::Failover;
@@ -51,6 +51,8 @@ struct Inner {
     message: Option<Box<str>>,
     request_id: Option<Box<str>>,
     trail: Trail,
+    route: Option<Arc<str>>,
+    root: Option<Arc<Error>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -90,6 +92,8 @@ impl Error {
             message: None,
             request_id: None,
             trail: Trail::default(),
+            route: None,
+            root: None,
             source: None,
         }))
     }
@@ -179,6 +183,23 @@ impl Error {
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
+        self
+    }
+
+    /// Sets the failure behind this one: that which opened the circuit, or that of the route that was asked first.
+    ///
+    /// It goes before any other [source](StdError::source).
+    #[must_use]
+    pub fn with_root(mut self, root: impl Into<Arc<Self>>) -> Self {
+        self.0.root = Some(root.into());
+        self
+    }
+
+    /// Sets the name of the route that was asked. The innermost layer that names one knows best, and stays.
+    #[must_use]
+    pub fn with_route(mut self, name: &Arc<str>) -> Self {
+        self.0.route.get_or_insert_with(|| Arc::clone(name));
+        self.0.trail.name(name);
         self
     }
 
@@ -279,6 +300,18 @@ impl Error {
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
+    }
+
+    /// The failure behind this one: that which opened the circuit, or that of the route that was asked first.
+    #[must_use]
+    pub fn root(&self) -> Option<&Self> {
+        self.0.root.as_deref()
+    }
+
+    /// The name of the route that was asked, where there are several.
+    #[must_use]
+    pub fn route(&self) -> Option<&str> {
+        self.0.route.as_deref()
     }
 
     /// The attempts that failed before this one, oldest first.

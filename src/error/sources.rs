@@ -6,7 +6,10 @@ const LINKS: usize = 32;
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_ref().map(|source| &**source as _)
+        match &self.0.root {
+            Some(root) => Some(&**root as _),
+            None => self.0.source.as_ref().map(|source| &**source as _),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::{Error, Kind};
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 /// How many attempts a trail keeps one by one; its count of sends goes on beyond.
 const KEPT: usize = 64;
@@ -19,6 +19,7 @@ pub struct Attempt {
     sends: u32,
     status: Option<u16>,
     provider: Option<Cow<'static, str>>,
+    route: Option<Arc<str>>,
     waited: Duration,
 }
 
@@ -45,6 +46,12 @@ impl Attempt {
     #[must_use]
     pub fn provider_name(&self) -> Option<&str> {
         self.provider.as_deref()
+    }
+
+    /// The name of the route that was asked, where there are several.
+    #[must_use]
+    pub fn route(&self) -> Option<&str> {
+        self.route.as_deref()
     }
 
     /// How long the call waited after it.
@@ -83,14 +90,21 @@ impl Trail {
     pub fn push(&mut self, mut error: Error, waited: Duration) {
         self.append(std::mem::take(&mut error.0.trail));
         let (kind, sends, status) = (error.kind(), error.0.sends, error.status());
-        let provider = error.0.provider.take();
-        self.append(Self { attempts: vec![Attempt { kind, sends, status, provider, waited }], sends, waited });
+        let (provider, route) = (error.0.provider.take(), error.0.route.take());
+        self.append(Self { attempts: vec![Attempt { kind, sends, status, provider, route, waited }], sends, waited });
     }
 
     /// Puts `earlier` in front: an outer layer tells its trail after an inner one did, but lived through it before.
     pub fn prepend(&mut self, mut earlier: Self) {
         earlier.append(std::mem::take(self));
         *self = earlier;
+    }
+
+    /// Names the route of the attempts that do not know theirs.
+    pub(crate) fn name(&mut self, route: &Arc<str>) {
+        for attempt in &mut self.attempts {
+            attempt.route.get_or_insert_with(|| Arc::clone(route));
+        }
     }
 
     fn append(&mut self, mut later: Self) {

@@ -1,6 +1,10 @@
 #[cfg(feature = "reqwest")]
 mod reqwest;
 
+mod key_by;
+
+pub use key_by::KeyBy;
+
 use crate::{Call, Context, Ending, Error, Guard, Held, Outcome, Trail};
 use http_body::Body;
 use std::pin::pin;
@@ -31,6 +35,12 @@ pub trait Shape<Req> {
         let _ = request;
         false
     }
+
+    /// What circuits of one route are told apart by: the model, where callers choose it. `None`: one circuit for all.
+    fn key<'a>(&self, request: &'a Req) -> Option<&'a str> {
+        let _ = request;
+        None
+    }
 }
 
 /// How a request is sent again; apart, so that layers that never repeat need no `Clone`.
@@ -47,6 +57,12 @@ pub trait Replay<Req>: Shape<Req> {
 pub trait Note<R> {
     /// Leaves `trail`, which is not empty, in the response; told again by an outer layer, it goes in front.
     fn note(&self, response: &mut R, trail: Trail);
+
+    /// What was left there, where a response can keep it.
+    fn trail<'a>(&self, response: &'a R) -> Option<&'a Trail> {
+        let _ = response;
+        None
+    }
 }
 
 /// Any request and any answer: no context, no cost, and guards end with the head.
@@ -111,6 +127,10 @@ impl<B> Note<http::Response<B>> for Http {
     fn note(&self, response: &mut http::Response<B>, trail: Trail) {
         response.extensions_mut().get_or_insert_default::<Trail>().prepend(trail);
     }
+
+    fn trail<'a>(&self, response: &'a http::Response<B>) -> Option<&'a Trail> {
+        response.extensions().get()
+    }
 }
 
 impl<B: Body<Error = Error>, G: Guard> Ending<http::Response<B>, G> for Http {
@@ -140,6 +160,10 @@ impl<Req, H: Shape<Req>> Shape<Call<Req>> for InCall<H> {
     fn streams(&self, call: &Call<Req>) -> bool {
         self.0.streams(&call.request)
     }
+
+    fn key<'a>(&self, call: &'a Call<Req>) -> Option<&'a str> {
+        self.0.key(&call.request)
+    }
 }
 
 impl<Req, H: Replay<Req>> Replay<Call<Req>> for InCall<H> {
@@ -151,6 +175,10 @@ impl<Req, H: Replay<Req>> Replay<Call<Req>> for InCall<H> {
 impl<R, H: Note<R>> Note<R> for InCall<H> {
     fn note(&self, response: &mut R, trail: Trail) {
         self.0.note(response, trail);
+    }
+
+    fn trail<'a>(&self, response: &'a R) -> Option<&'a Trail> {
+        self.0.trail(response)
     }
 }
 

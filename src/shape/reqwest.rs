@@ -50,6 +50,10 @@ impl Note<reqwest::Response> for Http {
     fn note(&self, response: &mut reqwest::Response, trail: Trail) {
         response.extensions_mut().get_or_insert_default::<Trail>().prepend(trail);
     }
+
+    fn trail<'a>(&self, response: &'a reqwest::Response) -> Option<&'a Trail> {
+        response.extensions().get()
+    }
 }
 
 /// The guard rides in the body, which reqwest boxes: three boxes and a copy of the URL for each layer that keeps one, and

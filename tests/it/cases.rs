@@ -3,7 +3,7 @@ use crate::{ask, fake, guarded, seconds, timed};
 use bytes::Bytes;
 use http_body_util::Full;
 use seawall::{
-    Context, Error, Event, Failover, GaveUp, Kind, Phase, Sink, Stack,
+    Context, Error, Failover, GaveUp, Kind, Phase, Sink, Stack, What,
     chat::{self, Chat},
     classify::ClassifyLayer,
     provider::{Client, OpenAi, Reqwest},
@@ -338,8 +338,8 @@ async fn each_attempt_comes_after_its_own_wait() {
         let waits = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&waits);
         let sink = Sink::new(move |event| {
-            if let Event::Retrying { wait, .. } = event {
-                log.lock().unwrap().push(*wait);
+            if let What::Retrying { wait, .. } = event.what {
+                log.lock().unwrap().push(wait);
             }
         });
         let provider = provider(Fault::status(500));

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::Full;
 use seawall::{
-    Error, Event, GaveUp, Kind,
+    Error, GaveUp, Kind, What,
     chat::{self, Reply},
     classify::{Classifier, ClassifyLayer},
     provider::OpenAi,
@@ -175,8 +175,8 @@ fn a_wait_of_more_digits_than_a_number_has_is_as_long_as_any() {
 const SECRETS: [&str; 6] = ["sk-KEY1", "PROMPT2", "QUERY3", "MESSAGE4", "CODE5", "REQID6"];
 
 fn shown(error: &Error) -> String {
-    let event = Event::GaveUp { error, reason: GaveUp::AttemptsSpent };
-    let retrying = Event::Retrying { error, retry: 1, wait: Duration::ZERO };
+    let event = What::GaveUp { error, reason: GaveUp::AttemptsSpent };
+    let retrying = What::Retrying { error, retry: 1, wait: Duration::ZERO };
     format!("{error} {error:?} {error:#?} {event:?} {retrying:?} {:?}", error.trail())
 }
 

@@ -10,7 +10,7 @@ use crate::{
     fake::{Answer, Fake, Now, failing, fake, limited},
     guarded, seconds, timed,
 };
-use seawall::{Error, Event, GaveUp, Http, Kind, Sink, Trail, retry::RetryLayer};
+use seawall::{Error, GaveUp, Http, Kind, Sink, Trail, What, retry::RetryLayer};
 use std::{
     future::{Future, Ready, ready},
     sync::{Arc, Mutex},
@@ -60,9 +60,9 @@ fn told() -> (Sink, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let log = told.clone();
     let sink = Sink::new(move |event| {
-        log.lock().unwrap().push(match event {
-            Event::Retrying { error, retry, wait } => format!("{} {retry} {wait:?}", error.kind().as_str()),
-            Event::GaveUp { error, reason } => format!("gave up after {} sends: {reason}", error.sends()),
+        log.lock().unwrap().push(match event.what {
+            What::Retrying { error, retry, wait } => format!("{} {retry} {wait:?}", error.kind().as_str()),
+            What::GaveUp { error, reason } => format!("gave up after {} sends: {reason}", error.sends()),
             _ => String::new(),
         });
     });

@@ -1,6 +1,6 @@
 use crate::{ask, fake::*, guarded, seconds, timed};
 use seawall::{
-    Context, Error, Event, GaveUp, Http, Invalid, Kind, Phase, Sink, Stack,
+    Context, Error, GaveUp, Http, Invalid, Kind, Phase, Sink, Stack, What,
     chat::{self, Answer as ChatAnswer, Message, Reply},
     retry::{Backoff, Budget},
     stack::Paved,
@@ -125,10 +125,10 @@ async fn every_layer_tells_its_events_to_one_sink() {
         let sink = Sink::new({
             let told = told.clone();
             move |event| {
-                told.lock().unwrap().push(match event {
-                    Event::Retrying { .. } => "retrying",
-                    Event::GaveUp { .. } => "gave up",
-                    Event::TimedOut { .. } => "timed out",
+                told.lock().unwrap().push(match event.what {
+                    What::Retrying { .. } => "retrying",
+                    What::GaveUp { .. } => "gave up",
+                    What::TimedOut { .. } => "timed out",
                     _ => "other",
                 });
             }

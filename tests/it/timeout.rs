@@ -4,7 +4,7 @@ use http::{Request, Response, header::ACCEPT};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use seawall::{
-    Context, Error, Event, GaveUp, Http, Kind, Phase, Shape, Sink,
+    Context, Error, GaveUp, Http, Kind, Phase, Shape, Sink, What,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -70,8 +70,8 @@ fn listener() -> (Sink, Arc<Mutex<Vec<(Phase, Duration)>>>) {
     let heard: Arc<Mutex<Vec<_>>> = Arc::default();
     let told = Arc::clone(&heard);
     let sink = Sink::new(move |event| {
-        let Event::TimedOut { phase, limit } = event else { return };
-        told.lock().unwrap().push((*phase, *limit));
+        let What::TimedOut { phase, limit } = event.what else { return };
+        told.lock().unwrap().push((phase, limit));
     });
     (sink, heard)
 }

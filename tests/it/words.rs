@@ -6,8 +6,8 @@ use http::{HeaderValue, Request, Response, header::ACCEPT};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Empty};
 use seawall::{
-    Bare, Call, Context, Ending, Error, Event, Gate, Guard, Held, Http, InCall, Invalid, Kind, Note, Outcome, Replay,
-    Rng, Secret, Seen, Shape, Show, Sink, Trail, Usage,
+    Bare, Call, Context, Ending, Error, Gate, Guard, Held, Http, InCall, Invalid, Kind, Note, Outcome, Replay, Rng,
+    Secret, Seen, Shape, Show, Sink, Trail, Usage,
     classify::{Answers, Classify, ClassifyLayer},
     retry::{Retry, RetryLayer},
     timeout::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer, Deadline, DeadlineFuture, DeadlineLayer, Idle},
@@ -249,15 +249,15 @@ fn a_stream_shows_its_guard_every_item_and_is_over_with_the_protocols_own_ending
 async fn a_gate_opens_when_its_time_has_come() {
     guarded(async {
         let gate = Gate::default();
-        assert_eq!(gate.opens_in(), None);
+        assert_eq!(gate.opens_in(None), None);
         gate.cool_down(seconds(10));
         advance(seconds(4)).await;
-        assert_eq!(gate.opens_in(), Some(seconds(6)));
+        assert_eq!(gate.opens_in(None), Some(seconds(6)));
         advance(seconds(6)).await;
-        assert_eq!(gate.opens_in(), None);
-        gate.open_circuit(Duration::MAX);
+        assert_eq!(gate.opens_in(None), None);
+        gate.open_circuit(None, Duration::MAX);
         advance(seconds(1_000_000)).await;
-        assert!(gate.opens_in().is_some(), "far is not never, and not now");
+        assert!(gate.opens_in(None).is_some(), "far is not never, and not now");
     })
     .await;
 }
@@ -267,29 +267,29 @@ async fn the_longer_closure_stays() {
     let gate = Gate::default();
     gate.cool_down(seconds(60));
     gate.cool_down(seconds(5));
-    assert_eq!(gate.opens_in(), Some(seconds(60)));
-    gate.open_circuit(seconds(90));
-    assert_eq!(gate.opens_in(), Some(seconds(90)));
+    assert_eq!(gate.opens_in(None), Some(seconds(60)));
+    gate.open_circuit(None, seconds(90));
+    assert_eq!(gate.opens_in(None), Some(seconds(90)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_circuit_that_closes_does_not_end_a_cool_down() {
     let gate = Gate::default();
     gate.cool_down(seconds(20));
-    gate.open_circuit(seconds(30));
-    gate.close_circuit();
-    assert_eq!(gate.opens_in(), Some(seconds(20)));
+    gate.open_circuit(None, seconds(30));
+    gate.close_circuit(None);
+    assert_eq!(gate.opens_in(None), Some(seconds(20)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn routes_of_one_account_cool_down_together_and_have_circuits_of_their_own() {
     let first = Gate::default();
     let second = first.same_quota();
-    first.open_circuit(seconds(30));
-    assert_eq!(second.opens_in(), None);
+    first.open_circuit(None, seconds(30));
+    assert_eq!(second.opens_in(None), None);
     second.cool_down(seconds(40));
-    assert_eq!((first.opens_in(), second.opens_in()), (Some(seconds(40)), Some(seconds(40))));
-    assert_eq!(first.clone().opens_in(), first.opens_in(), "a clone is the same gate");
+    assert_eq!((first.opens_in(None), second.opens_in(None)), (Some(seconds(40)), Some(seconds(40))));
+    assert_eq!(first.clone().opens_in(None), first.opens_in(None), "a clone is the same gate");
 }
 
 // Context and Shape.
@@ -398,11 +398,47 @@ fn an_invalid_setting_says_which_and_what_to_change() {
 }
 
 #[test]
+fn a_sink_tells_on_which_route_it_happened() {
+    let (diary, read) = diary();
+    let sink = Sink::new(move |event| diary.write(format!("{:?}", event.route)));
+    let first = sink.route("first");
+    first.emit(What::CircuitClosed { key: None });
+    sink.emit(What::CircuitClosed { key: None });
+    assert_eq!(read(), [r#"Some("first")"#, "None"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn circuits_of_one_gate_are_told_apart_by_key_and_moved_by_hand() {
+    use seawall::CircuitState::{Closed, HalfOpen, Open};
+    let gate = Gate::new();
+    let mut changes = gate.changes();
+    gate.open_circuit(Some("large"), seconds(5));
+    assert_eq!((gate.opens_in(Some("large")), gate.opens_in(Some("small"))), (Some(seconds(5)), None));
+    assert_eq!((gate.circuit(Some("large")), gate.circuit(Some("small"))), (Open, Closed));
+    assert!(changes.has_changed().unwrap());
+    changes.mark_unchanged();
+    advance(seconds(5)).await;
+    assert_eq!((gate.opens_in(Some("large")), gate.circuit(Some("large"))), (None, HalfOpen));
+    gate.close_circuit(Some("large"));
+    assert_eq!(gate.circuit(Some("large")), Closed);
+    gate.force_circuit_open();
+    assert_eq!((gate.opens_in(Some("small")), gate.circuit(None)), (Some(Duration::MAX), Open));
+    gate.force_circuit_closed();
+    gate.open_circuit(None, seconds(5));
+    assert_eq!((gate.opens_in(None), gate.circuit(None)), (None, Closed));
+    gate.cool_down(seconds(3));
+    assert_eq!(gate.opens_in(None), Some(seconds(3)), "a hand on the circuit ends no cool-down");
+    gate.release_circuit();
+    assert_eq!(gate.circuit(None), Closed);
+    assert!(changes.has_changed().unwrap());
+}
+
+#[test]
 fn a_sink_hears_events_and_shows_nothing_of_its_listener() {
     let (diary, read) = diary();
     let sink = Sink::new(move |event| diary.write(format!("{event:?}")));
-    sink.emit(&Event::TimedOut { phase: seawall::Phase::Idle, limit: seconds(60) });
-    assert_eq!(read(), ["TimedOut { phase: Idle, limit: 60s }"]);
+    sink.emit(What::TimedOut { phase: seawall::Phase::Idle, limit: seconds(60) });
+    assert_eq!(read(), ["Event { route: None, what: TimedOut { phase: Idle, limit: 60s } }"]);
     assert_eq!(format!("{sink:?}"), "Sink(…)");
 }
 

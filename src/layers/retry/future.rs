@@ -1,6 +1,6 @@
 use super::{Schedule, layer::Settings, policy::Past, service::admit};
 use crate::{
-    Context, Error, Event, GaveUp, Kind, Note, Replay, Trail,
+    Context, Error, GaveUp, Kind, Note, Replay, Trail, What,
     time::{self, Sleep, sleep},
 };
 use pin_project_lite::pin_project;
@@ -164,7 +164,7 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
             Ok(wait) => {
                 if let Some(sink) = sink {
                     let retry = if error.is_refusal() { 0 } else { this.past.retries };
-                    sink.emit(&Event::Retrying { error: &error, retry, wait });
+                    sink.emit(What::Retrying { error: &error, retry, wait });
                 }
                 this.trail.push(error, wait);
                 Ok(wait)
@@ -176,7 +176,7 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
                 };
                 let error = error.after(mem::take(this.trail)).with_gave_up(reason);
                 if let Some(sink) = sink {
-                    sink.emit(&Event::GaveUp { error: &error, reason });
+                    sink.emit(What::GaveUp { error: &error, reason });
                 }
                 Err(error)
             }

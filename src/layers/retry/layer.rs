@@ -106,7 +106,7 @@ impl<H, P> RetryLayer<H, P> {
         self
     }
 
-    /// Tells [`Event::Retrying`](crate::Event::Retrying) and [`Event::GaveUp`](crate::Event::GaveUp) to `sink`.
+    /// Tells [`What::Retrying`](crate::What::Retrying) and [`What::GaveUp`](crate::What::GaveUp) to `sink`.
     pub fn sink(mut self, sink: Sink) -> Self {
         self.settings.sink = Some(sink);
         self

@@ -1,5 +1,5 @@
 use crate::{
-    Event, Invalid, Phase, Sink,
+    Invalid, Phase, Sink, What,
     time::{self, Instant, Sleep},
 };
 use pin_project_lite::pin_project;
@@ -86,7 +86,7 @@ impl Timer {
     /// Tells whoever listens that the time is over.
     pub(super) fn tell(&self) {
         if let Some(sink) = &self.sink {
-            sink.emit(&Event::TimedOut { phase: self.phase, limit: self.limit });
+            sink.emit(What::TimedOut { phase: self.phase, limit: self.limit });
         }
     }
 }

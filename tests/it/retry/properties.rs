@@ -118,7 +118,7 @@ proptest! {
             let (calls, retries) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
             let log = retries.clone();
             let sink = Sink::new(move |event| {
-                if let Event::Retrying { .. } = event {
+                if let What::Retrying { .. } = event.what {
                     log.lock().unwrap().push(Instant::now());
                 }
             });

@@ -74,7 +74,7 @@ impl<H> AttemptTimeoutLayer<H> {
         Ok(self)
     }
 
-    /// Tells each limit that was reached, as [`Event::TimedOut`](crate::Event::TimedOut).
+    /// Tells each limit that was reached, as [`What::TimedOut`](crate::What::TimedOut).
     pub fn sink(mut self, sink: Sink) -> Self {
         self.sink = Some(sink);
         self

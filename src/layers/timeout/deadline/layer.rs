@@ -35,7 +35,7 @@ impl DeadlineLayer {
 }
 
 impl<H> DeadlineLayer<H> {
-    /// Tells each call that ran out of time here, as [`Event::TimedOut`](crate::Event::TimedOut).
+    /// Tells each call that ran out of time here, as [`What::TimedOut`](crate::What::TimedOut).
     pub fn sink(mut self, sink: Sink) -> Self {
         self.sink = Some(sink);
         self
