@@ -7,7 +7,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Empty};
 use seawall::{
     Bare, Call, Context, Ending, Error, Gate, Guard, Held, Http, InCall, Invalid, Kind, Note, Outcome, Replay, Rng,
-    Secret, Seen, Shape, Show, Sink, Trail, Usage,
+    Secret, Seen, Shape, Show, Sink, Trail, Usage, What,
     classify::{Answers, Classify, ClassifyLayer},
     retry::{Retry, RetryLayer},
     timeout::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer, Deadline, DeadlineFuture, DeadlineLayer, Idle},
