@@ -1,19 +1,25 @@
-use super::{Ask, Builder};
+use super::{Ask, Builder, Order, Whole};
 use crate::{
-    Bare, Call, Context, Error, Http, InCall, Shape,
+    Bare, Call, Context, Error, Http, Shape,
     chat::{self, Chat},
-    timeout::Deadline,
+    failover::{One, Route},
 };
-use std::task::{Context as Cx, Poll};
+use std::{
+    fmt,
+    sync::Arc,
+    task::{Context as Cx, Poll},
+};
 use tower::Service;
 
 /// What a caller talks to: plain requests in, each with its context inside.
 ///
-/// A field of yours that holds one is a `Stack<Paved<Client>>`, or over chat a `Stack<Paved<Client, Chat>, Chat>`. See
-/// the [module](super) for an example.
-#[derive(Clone, Debug)]
+/// A field of yours that holds one is a `Stack<Paved<Client>>`, or over chat a `Stack<Paved<Client, Chat>, Chat>`; several
+/// routes are best returned as `impl Service<…> + Clone`, or boxed once, at the top. `Debug` prints the layers in
+/// their order. See the [module](super) for an example.
+#[derive(Clone)]
 pub struct Stack<R, H = Bare> {
-    inner: Deadline<R, InCall<H>>,
+    inner: Whole<R, H>,
+    order: Arc<Order>,
     shape: H,
     context: Context,
     /// Of each call, whatever its context says.
@@ -22,29 +28,44 @@ pub struct Stack<R, H = Bare> {
 
 impl Stack<()> {
     /// Over a service of any request and any response, whose error is [`seawall::Error`](crate::Error).
-    pub fn bare<S>(service: S) -> Builder<S, Bare> {
-        Builder::new(service, Bare)
+    pub fn bare<S>(service: S) -> Builder<One<S>, Bare> {
+        Builder::new(One::new(Route::new(service)), Bare)
     }
 
     /// Over a service of `http::Request`. What a layer keeps rides in the body of the response.
     ///
     /// Put [`ClassifyLayer::http`](crate::classify::ClassifyLayer::http) around a service with an error of its own.
-    pub fn http<S>(service: S) -> Builder<S, Http> {
-        Builder::new(service, Http)
+    pub fn http<S>(service: S) -> Builder<One<S>, Http> {
+        Builder::new(One::new(Route::new(service)), Http)
     }
 
     /// Over a chat client, such as those of [`provider`](crate::provider). What a layer keeps rides in the reply.
-    pub fn chat<S>(service: S) -> Builder<S, Chat>
+    pub fn chat<S>(service: S) -> Builder<One<S>, Chat>
     where
         S: Service<chat::Request, Response = chat::Reply, Error = Error> + Clone,
     {
-        Builder::new(service, Chat)
+        Builder::new(One::new(Route::new(service)), Chat)
+    }
+
+    /// Over routes of one type, in their order, as many as a configuration has; the shape is named first.
+    ///
+    /// ```
+    /// # use seawall::{Error, Stack, failover::Route, Bare};
+    /// # async fn model(_: u64) -> Result<u64, Error> { Ok(1) }
+    /// let urls = ["a", "b", "c"];
+    /// let routes = urls.map(|url| Route::new(tower::service_fn(model)).name(url));
+    /// let stack = Stack::list(Bare, routes.into()).on_429().build()?;
+    /// # Ok::<(), seawall::Invalid>(())
+    /// ```
+    pub fn list<S, M, H>(shape: H, routes: Vec<Route<S, M>>) -> Builder<Vec<Route<S, M>>, H> {
+        Builder::new(routes, shape)
     }
 }
 
 impl<R, H> Stack<R, H> {
-    pub(super) fn new(inner: Deadline<R, InCall<H>>, shape: H, context: Context, most_sends: u32) -> Self {
-        Self { inner, shape, context, most_sends }
+    pub(super) fn new(inner: Whole<R, H>, order: Order, shape: H, most_sends: Option<u32>) -> Self {
+        let context = most_sends.map_or_else(Context::default, |sends| Context::default().with_sends_left(sends));
+        Self { inner, order: Arc::new(order), shape, context, most_sends: most_sends.unwrap_or(u32::MAX) }
     }
 
     /// Starts from what the caller's own call still may do: the deadline of the request that it serves, its sends.
@@ -86,20 +107,27 @@ impl<R: Clone, H: Clone> Stack<R, H> {
 
 impl<R, Req, H> Service<Req> for Stack<R, H>
 where
-    R: Service<Call<Req>, Error = Error> + Clone,
+    Whole<R, H>: Service<Call<Req>, Error = Error>,
     H: Shape<Req>,
 {
-    type Response = R::Response;
+    type Response = <Whole<R, H> as Service<Call<Req>>>::Response;
     type Error = Error;
-    type Future = <Deadline<R, InCall<H>> as Service<Call<Req>>>::Future;
+    type Future = <Whole<R, H> as Service<Call<Req>>>::Future;
 
     fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
-        Service::<Call<Req>>::poll_ready(&mut self.inner, cx)
+        self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Req) -> Self::Future {
         let context = self.shape.context(&request).unwrap_or(self.context);
         let context = context.with_sends_left(context.sends_left.min(self.most_sends));
         self.inner.call(Call { context, request })
+    }
+}
+
+impl<R, H> fmt::Debug for Stack<R, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stack: ")?;
+        fmt::Display::fmt(&self.order, f)
     }
 }

@@ -1,0 +1,209 @@
+//! What a builder was told, checked, and turned into layers.
+use crate::{
+    Context, Gate, Invalid, Rng, Sink,
+    circuit_breaker::{CircuitBreakerLayer, Window},
+    concurrency_limit::ConcurrencyLimitLayer,
+    failover::{self, Facts},
+    retry::{Backoff, Budget, RetryLayer},
+    timeout::{AttemptTimeoutLayer, DeadlineLayer},
+};
+use std::time::Duration;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    pub(super) deadline: Option<Duration>,
+    pub(super) sends: Option<u32>,
+    pub(super) max_retries: Option<u32>,
+    pub(super) backoff: Option<Backoff>,
+    pub(super) max_wait: Option<Duration>,
+    pub(super) budget: Option<Budget>,
+    pub(super) rng: Option<Rng>,
+    pub(super) window: Option<Window>,
+    pub(super) open_for: Option<(Duration, Duration)>,
+    pub(super) probes: Option<u32>,
+    pub(super) concurrency: Option<usize>,
+    pub(super) first_byte: Option<Duration>,
+    pub(super) whole: Option<Duration>,
+    pub(super) idle: Option<Duration>,
+    pub(super) sink: Option<Sink>,
+    pub(super) failover: failover::Policy,
+    pub(super) rounds: Option<u32>,
+}
+
+impl Settings {
+    /// How many requests one call may send.
+    pub(super) fn most_sends(&self) -> u32 {
+        self.sends.unwrap_or_else(|| Context::default().sends_left)
+    }
+
+    pub(super) fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(1)
+    }
+
+    /// What cannot take effect was meant otherwise.
+    pub(super) fn check(&self) -> Result<(), Invalid> {
+        self.check_retry().map_err(|invalid| invalid.of_layer("retry"))?;
+        self.check_limits().map_err(|invalid| invalid.of_layer("timeout"))?;
+        self.check_failover().map_err(|invalid| invalid.of_layer("failover"))
+    }
+
+    fn check_retry(&self) -> Result<(), Invalid> {
+        let sends = self.most_sends();
+        if sends == 0 {
+            return Err(Invalid::new("sends", "with no sends no call could be made; set at least 1"));
+        }
+        if let Some(retries) = self.max_retries
+            && retries >= sends
+        {
+            let reason = format!("{retries} retries cannot happen with {sends} sends; raise `sends` to more");
+            return Err(Invalid::new("max_retries", reason));
+        }
+        if sends == 1 || self.max_retries == Some(0) {
+            let idle = [("backoff", self.backoff.is_some()), ("budget", self.budget.is_some())];
+            if let Some((setting, _)) = idle.into_iter().find(|(_, set)| *set) {
+                let other = if sends == 1 { "sends(1)" } else { "max_retries(0)" };
+                return Err(Invalid::new(setting, format!("has no effect with `{other}`; drop one of the two")));
+            }
+        }
+        let max_wait = self.max_wait.unwrap_or(RetryLayer::MAX_WAIT);
+        if self.backoff.is_some_and(|backoff| backoff.cap() > max_wait) {
+            let reason = format!("delays over {max_wait:?} would end the call; lower the cap, or raise `max_wait`");
+            return Err(Invalid::new("backoff", reason));
+        }
+        Ok(())
+    }
+
+    /// A limit of one attempt that the whole call cannot reach.
+    fn check_limits(&self) -> Result<(), Invalid> {
+        let Some(deadline) = self.deadline else { return Ok(()) };
+        let heads = [("first_byte", self.first_byte), ("whole", self.whole)];
+        match heads.into_iter().find(|(_, limit)| limit.is_some_and(|limit| limit >= deadline)) {
+            Some((setting, _)) => {
+                let reason = format!("has no effect under a deadline of {deadline:?}; set it shorter, or leave it out");
+                Err(Invalid::new(setting, reason))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_failover(&self) -> Result<(), Invalid> {
+        let (rounds, sends) = (self.rounds(), self.most_sends());
+        if rounds == 0 {
+            return Err(Invalid::new("rounds", "with no round no route would be asked; 1 asks each once"));
+        }
+        if rounds > sends {
+            let reason = format!("{rounds} rounds cannot happen with {sends} sends; raise `sends`");
+            return Err(Invalid::new("rounds", reason));
+        }
+        let (max_wait, wait) = (self.max_wait.unwrap_or(RetryLayer::MAX_WAIT), self.failover.waits_at_most());
+        if wait > max_wait {
+            let reason = format!("{wait:?} is never waited, as `max_wait` is {max_wait:?}; lower the one, or raise the other");
+            return Err(Invalid::new("wait_at_most", reason));
+        }
+        match self.deadline {
+            Some(deadline) if self.failover.is_ready_within() >= deadline => {
+                let reason = format!("has no effect under a deadline of {deadline:?}; set it shorter");
+                Err(Invalid::new("ready_within", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What several routes must not share.
+    pub(super) fn check_routes(&self, routes: &[&Facts]) -> Result<(), Invalid> {
+        let of_failover = |setting, reason: String| Invalid::new(setting, reason).of_layer("failover");
+        if routes.len() == 1 && self.failover.is_asked_for() {
+            return Err(of_failover("routes", "a switch has no effect with one route; add another, or drop it".into()));
+        }
+        for (index, route) in routes.iter().enumerate() {
+            let others = &routes[..index];
+            if let Some(other) = others.iter().find(|other| other.gate().is(route.gate())) {
+                let (one, other) = (other.label(), route.label());
+                let reason = format!("routes {one} and {other} have the same one, so their circuits would be one; give {other} `gate.same_quota()`");
+                return Err(of_failover("gate", reason));
+            }
+            if others.iter().any(|other| other.label() == route.label()) {
+                return Err(of_failover("name", format!("two routes are called {}; give each its own", route.label())));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn timeout(&self, sink: &Sink) -> Result<AttemptTimeoutLayer, Invalid> {
+        let mut layer = AttemptTimeoutLayer::new().sink(sink.clone());
+        if let Some(most) = self.first_byte {
+            layer = layer.first_byte(most)?;
+        }
+        if let Some(most) = self.whole {
+            layer = layer.whole(most)?;
+        }
+        if let Some(most) = self.idle {
+            layer = layer.idle(most)?;
+        }
+        Ok(layer)
+    }
+
+    pub(super) fn concurrency(&self) -> Result<ConcurrencyLimitLayer, Invalid> {
+        self.concurrency.map_or_else(|| Ok(ConcurrencyLimitLayer::unlimited()), ConcurrencyLimitLayer::new)
+    }
+
+    pub(super) fn breaker(&self, gate: &Gate, sink: &Sink) -> Result<CircuitBreakerLayer, Invalid> {
+        let mut layer = CircuitBreakerLayer::new().gate(gate).sink(sink.clone());
+        if let Some(window) = &self.window {
+            layer = layer.policy(window.clone());
+        }
+        if let Some((base, cap)) = self.open_for {
+            layer = layer.open_for(base, cap)?;
+        }
+        if let Some(probes) = self.probes {
+            layer = layer.probes(probes)?;
+        }
+        if let Some(rng) = &self.rng {
+            layer = layer.rng(rng);
+        }
+        Ok(layer)
+    }
+
+    /// Of one route. It waits out what the circuit and the limits inside it refuse, also at its last attempt.
+    pub(super) fn retry(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
+        let mut layer = self.waits(sink)?.keep_last();
+        if let Some(retries) = self.max_retries {
+            layer = layer.max_retries(retries);
+        }
+        if let Some(budget) = &self.budget {
+            layer = layer.budget(budget);
+        }
+        Ok(layer)
+    }
+
+    /// Around all routes: waits for the one that opens first. Its budget is its own: what a round sends, routes have paid for.
+    pub(super) fn next_rounds(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
+        Ok(self.waits(sink)?.max_retries(self.rounds() - 1))
+    }
+
+    fn waits(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
+        let mut layer = RetryLayer::new().sink(sink.clone());
+        if let Some(rng) = &self.rng {
+            layer = layer.rng(rng);
+        }
+        if let Some(most) = self.max_wait {
+            layer = layer.max_wait(most)?;
+        }
+        Ok(layer.schedule(self.delays()?))
+    }
+
+    /// The default delays give way to a shorter wait; delays that somebody chose were checked against it.
+    fn delays(&self) -> Result<Backoff, Invalid> {
+        let default = Backoff::default();
+        match (self.backoff, self.max_wait) {
+            (Some(backoff), _) => Ok(backoff),
+            (None, Some(most)) => Backoff::new(default.base().min(most), default.cap().min(most)),
+            (None, None) => Ok(default),
+        }
+    }
+
+    pub(super) fn total(&self, sink: &Sink) -> Result<DeadlineLayer, Invalid> {
+        let layer = self.deadline.map_or_else(|| Ok(DeadlineLayer::inherited()), DeadlineLayer::new)?;
+        Ok(layer.sink(sink.clone()))
+    }
+}
