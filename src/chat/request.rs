@@ -1,5 +1,5 @@
 use super::{Message, Part, Tool, ToolChoice, ToolResult};
-use crate::Context;
+use crate::{Context, Map, Model};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
@@ -244,6 +244,12 @@ impl Request {
         });
         let characters: usize = texts.chain(tools).chain(turns).map(|text| text.chars().count()).sum();
         characters.div_ceil(4) as u64
+    }
+}
+
+impl Map<Request> for Model {
+    fn map(&self, request: Request) -> Request {
+        if request.model_name() == self.name() { request } else { request.model(self.name()) }
     }
 }
 

@@ -2,8 +2,10 @@
 mod reqwest;
 
 mod key_by;
+mod map;
 
 pub use key_by::KeyBy;
+pub use map::{AsIs, Both, Map, Model};
 
 use crate::{Call, Context, Ending, Error, Guard, Held, Outcome, Trail};
 use http_body::Body;
@@ -144,7 +146,7 @@ impl<B: Body<Error = Error>, G: Guard> Ending<http::Response<B>, G> for Http {
     }
 }
 
-/// A shape whose requests travel in a [`Call`], as they do inside a stack.
+/// A shape whose requests travel in a [`Call`], as they do inside a stack; or a [`Map`] of what is in there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InCall<H>(pub H);
 
