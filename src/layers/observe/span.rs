@@ -26,7 +26,7 @@ mod traced {
     };
 
     /// A span that stays open until an answer is over; entered for each poll, and never held across.
-    pub(in super::super) struct Span(tracing::Span, Level);
+    pub(in super::super) struct Span(tracing::Span);
 
     impl Span {
         pub(in super::super) fn new(watch: &Watch, key: Option<&str>) -> Self {
@@ -63,7 +63,7 @@ mod traced {
                     "seawall.sends" = Empty,
                 ),
             };
-            Self(span, watch.level)
+            Self(span)
         }
 
         pub(in super::super) fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
@@ -78,23 +78,23 @@ mod traced {
                 self.0.record("gen_ai.usage.input_tokens", usage.input);
                 self.0.record("gen_ai.usage.output_tokens", usage.output);
             }
-            let trail = match ended.outcome {
+            // What failed before the head; what failed instead of one is in the error.
+            let (before, earlier) = (ended.trail, ended.trail.map_or(0, Trail::sends));
+            let (trail, sends) = match ended.outcome {
                 Some(Outcome::Failed(error)) => {
                     self.fail(error);
-                    // An answer that broke brings the trail from before its head.
-                    ended.trail.filter(|trail| !trail.is_empty()).or(Some(error.trail()))
+                    (before.or(Some(error.trail())), Some(error.sends().saturating_add(earlier)))
                 }
-                Some(Outcome::Whole) => ended.trail,
+                Some(Outcome::Whole) => (before, before.map(|_| earlier.saturating_add(1))),
                 None => {
                     self.0.record("error.type", LEFT);
-                    ended.trail
+                    (before, before.map(|_| earlier.saturating_add(1)))
                 }
             };
-            let Some(trail) = trail.filter(|_| self.1 == Level::Operation) else { return };
-            if !matches!(ended.outcome, Some(Outcome::Failed(error)) if !error.trail().is_empty()) {
-                self.0.record("seawall.sends", trail.sends().saturating_add(1));
+            if let Some(sends) = sends {
+                self.0.record("seawall.sends", sends);
             }
-            if !trail.is_empty() {
+            if let Some(trail) = trail.filter(|trail| !trail.is_empty()) {
                 self.0.record("seawall.trail", display(Told(trail)));
             }
         }
@@ -102,12 +102,12 @@ mod traced {
         /// Nothing was sent.
         pub(in super::super) fn refused(&self, error: &Error) {
             self.fail(error);
+            self.0.record("seawall.sends", 0);
         }
 
         fn fail(&self, error: &Error) {
             self.0.record("otel.status_code", "ERROR");
             self.0.record("error.type", error.kind().as_str());
-            self.0.record("seawall.sends", error.sends());
             if let Some(status) = error.status() {
                 self.0.record("http.response.status_code", status);
             }
