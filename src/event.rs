@@ -77,6 +77,8 @@ pub enum What<'a> {
         outcome: Option<Outcome<'a>>,
         /// The tokens that it cost, as far as the answer told.
         usage: Option<Usage>,
+        /// Whether a stream was [asked for](crate::Shape::streams).
+        streams: bool,
         /// From the call to the head of the answer, in a stream its first content; `None`: there was none.
         head: Option<Duration>,
         /// From the call to the end.
@@ -90,6 +92,10 @@ pub enum What<'a> {
         outcome: Option<Outcome<'a>>,
         /// The attempts that failed before an answer, where that can keep them. Those of a failure are in its error.
         trail: Option<&'a Trail>,
+        /// The tokens of the answer, as far as it told. What failed attempts cost is in their own events.
+        usage: Option<Usage>,
+        /// Whether a stream was [asked for](crate::Shape::streams).
+        streams: bool,
         /// From the call to the head of the answer, in a stream its first content; `None`: there was none.
         head: Option<Duration>,
         /// From the call to the end.
@@ -118,6 +124,23 @@ impl Sink {
     #[must_use]
     pub fn route(&self, name: impl Into<Arc<str>>) -> Self {
         Self { listener: Arc::clone(&self.listener), route: Some(name.into()) }
+    }
+
+    /// Tells `next` everything as well, after this one, with the route that this one names.
+    ///
+    /// ```
+    /// use seawall::{Sink, observe};
+    ///
+    /// let sink = observe::telemetry().and(&Sink::new(|event| eprintln!("{event:?}")));
+    /// ```
+    #[must_use]
+    pub fn and(self, next: &Self) -> Self {
+        let (first, next) = (self.listener, Arc::clone(&next.listener));
+        let both = move |event: &Event<'_>| {
+            first(event);
+            next(event);
+        };
+        Self { listener: Arc::new(both), route: self.route }
     }
 
     /// Tells that something happened.

@@ -86,3 +86,21 @@ pub enum GaveUp {
     /// Another route is open, and is the better way on.
     OthersOpen,
 }
+
+impl GaveUp {
+    /// The reason in snake case, as logs and metrics write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AttemptsSpent => "attempts_spent",
+            Self::SendsSpent => "sends_spent",
+            Self::WaitOverCap(_) => "wait_over_cap",
+            Self::WaitPastDeadline => "wait_past_deadline",
+            Self::PatienceSpent(_) => "patience_spent",
+            Self::BudgetSpent => "budget_spent",
+            Self::NotReplayable => "not_replayable",
+            Self::NotKept => "not_kept",
+            Self::OthersOpen => "others_open",
+        }
+    }
+}

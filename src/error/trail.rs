@@ -62,6 +62,9 @@ impl Attempt {
 }
 
 impl Trail {
+    /// Of an answer that can keep one, and has none.
+    pub(crate) const NONE: &'static Self = &Self { attempts: Vec::new(), sends: 0, waited: Duration::ZERO };
+
     /// The attempts, oldest first; of a very long trail the first 64.
     #[must_use]
     pub fn attempts(&self) -> &[Attempt] {

@@ -189,6 +189,11 @@ impl Gate {
         self.0.changes.send_replace(());
     }
 
+    /// Whether both are the same gate.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether some circuit with a key is not closed, so that the key of a request matters.
     pub(crate) fn has_keys(&self) -> bool {
         self.0.circuits.has_keys()

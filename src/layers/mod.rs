@@ -1,5 +1,6 @@
 //! Floor 1: the layers. Private here, re-exported at the top.
 pub mod classify;
 pub mod failover;
+pub mod observe;
 pub mod retry;
 pub mod timeout;

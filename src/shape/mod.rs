@@ -131,7 +131,7 @@ impl<B> Note<http::Response<B>> for Http {
     }
 
     fn trail<'a>(&self, response: &'a http::Response<B>) -> Option<&'a Trail> {
-        response.extensions().get()
+        Some(response.extensions().get().unwrap_or(Trail::NONE))
     }
 }
 

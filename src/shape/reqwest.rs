@@ -52,7 +52,7 @@ impl Note<reqwest::Response> for Http {
     }
 
     fn trail<'a>(&self, response: &'a reqwest::Response) -> Option<&'a Trail> {
-        response.extensions().get()
+        Some(response.extensions().get().unwrap_or(Trail::NONE))
     }
 }
 

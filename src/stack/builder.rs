@@ -128,4 +128,3 @@ impl<R> Builder<R, Http> {
         self
     }
 }
-

@@ -35,11 +35,21 @@
 mod ask;
 mod builder;
 mod leaf;
+mod order;
+mod pave;
 mod paved;
+mod routes;
 mod service;
+mod settings;
+
+use order::Order;
+use paved::{Layers, Switching, Whole};
+use settings::Settings;
 
 pub use ask::Ask;
 pub use builder::Builder;
 pub use leaf::Leaf;
-pub use paved::Paved;
+pub use pave::{Pave, Plan};
+pub use paved::{Paved, Several};
+pub use routes::Many;
 pub use service::Stack;

@@ -1,10 +1,6 @@
 //! What stands where, for people.
 use super::Settings;
-use std::{
-    fmt,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// The layers of a stack from the outside in, with what was set of them.
 #[derive(Debug)]

@@ -1,32 +1,43 @@
-use super::{Leaf, Paved, Settings};
+use super::{Leaf, Order, Paved, Settings, Several, Stack};
 use crate::{
     InCall, Invalid, Sink,
-    failover::{Facts, List, One, Route, Routes, Then},
-    observe::ObserveLayer,
+    failover::{Facts, Failover, List, One, Route, Routes, Then},
+    observe::{self, ObserveLayer},
 };
 use tower::Layer;
 
-/// Routes that a builder can put layers around: those of [`failover`](crate::failover), or a `Vec` of them.
+/// Routes that a builder puts layers around: those of [`failover`](crate::failover).
 pub trait Pave<H>: Sized {
     /// The routes with their layers.
-    type Paved: Routes;
+    type Paved;
 
     #[doc(hidden)]
-    fn pave(self, plan: &Plan<'_, H>) -> Result<Self::Paved, Invalid>;
+    fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid>;
 }
 
-/// What every route is given.
+/// What stands around every route, and around all of them.
 #[derive(Debug)]
-pub struct Plan<'a, H> {
-    pub(super) settings: &'a Settings,
-    pub(super) shape: &'a H,
-    pub(super) sink: &'a Sink,
+pub struct Plan<H> {
+    settings: Settings,
+    shape: H,
+    sink: Sink,
+    routes: Vec<Facts>,
 }
 
-impl<H: Clone> Plan<'_, H> {
-    /// Puts one route together, from the inside out.
-    pub(super) fn layers<S>(&self, service: S, facts: &Facts) -> Result<Paved<S, H>, Invalid> {
-        let (settings, shape) = (self.settings, InCall(self.shape.clone()));
+impl<H: Clone> Plan<H> {
+    pub(super) fn new(settings: Settings, shape: H, routes: Vec<Facts>) -> Result<Self, Invalid> {
+        settings.check(&routes)?;
+        let telemetry = observe::telemetry();
+        let sink = match &settings.sink {
+            Some(listener) => telemetry.and(listener),
+            None => telemetry,
+        };
+        Ok(Self { settings, shape, sink, routes })
+    }
+
+    /// One route, from the inside out.
+    pub(super) fn route<S>(&self, service: S, facts: &Facts) -> Result<Paved<S, H>, Invalid> {
+        let (settings, shape) = (&self.settings, InCall(self.shape.clone()));
         let sink = self.sink.route(facts.label().clone());
         let attempt = ObserveLayer::attempt().route(facts.label().clone()).sink(sink.clone());
 
@@ -38,33 +49,54 @@ impl<H: Clone> Plan<'_, H> {
         Ok(Paved(settings.retry(&sink)?.shape(shape).layer(service)))
     }
 
-    fn route<S, M>(&self, route: Route<S, M>) -> Result<Route<Paved<S, H>, M>, Invalid> {
+    /// Several routes, and what switches between them.
+    pub(super) fn several<R>(&self, routes: R) -> Result<Several<R, H>, Invalid> {
+        let shape = InCall(self.shape.clone());
+        let failover = Failover::of(routes, self.settings.failover()?, shape.clone()).sink(self.sink.clone());
+        Ok(Several(self.settings.next_rounds(&self.sink)?.shape(shape).layer(failover)))
+    }
+
+    /// All of it, as one operation.
+    pub(super) fn around<R>(self, inner: R) -> Result<Stack<R, H>, Invalid> {
+        let (sink, shape) = (&self.sink, InCall(self.shape.clone()));
+        let inner = self.settings.total(sink)?.shape(shape.clone()).layer(inner);
+        let inner = ObserveLayer::operation().sink(sink.clone()).shape(shape).layer(inner);
+        let names = self.routes.iter().map(|facts| facts.label().clone()).collect();
+        let sends = self.settings.sends;
+        Ok(Stack::new(inner, Order::new(self.settings, names), self.shape, sends))
+    }
+
+    fn around_service<S, M>(&self, route: Route<S, M>) -> Result<Route<Paved<S, H>, M>, Invalid> {
         let (service, map, facts) = route.into_parts();
-        Ok(Route::from_parts(self.layers(service, &facts)?, map, facts))
+        Ok(Route::from_parts(self.route(service, &facts)?, map, facts))
     }
 }
 
 impl<S, M, H: Clone> Pave<H> for One<S, M> {
     type Paved = One<Paved<S, H>, M>;
 
-    fn pave(self, plan: &Plan<'_, H>) -> Result<Self::Paved, Invalid> {
-        Ok(One::new(plan.route(self.into_route())?))
+    fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
+        Ok(One::new(plan.around_service(self.into_route())?))
     }
 }
 
-impl<R: Pave<H> + Routes, S, M, H: Clone> Pave<H> for Then<R, S, M> {
+impl<R: Pave<H, Paved: Routes> + Routes, S, M, H: Clone> Pave<H> for Then<R, S, M> {
     type Paved = Then<R::Paved, Paved<S, H>, M>;
 
-    fn pave(self, plan: &Plan<'_, H>) -> Result<Self::Paved, Invalid> {
+    fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
         let (routes, last) = self.into_parts();
-        Ok(Then::new(routes.pave(plan)?, plan.route(last)?))
+        Ok(Then::new(routes.pave(plan)?, plan.around_service(last)?))
     }
 }
 
-impl<S: Clone, M, H: Clone> Pave<H> for Vec<Route<S, M>> {
+impl<S: Clone, M, H: Clone> Pave<H> for List<S, M> {
     type Paved = List<Paved<S, H>, M>;
 
-    fn pave(self, plan: &Plan<'_, H>) -> Result<Self::Paved, Invalid> {
-        List::new(List::new(self)?.try_map(|route| plan.route(route))?)
+    fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
+        self.into_routes()
+            .into_iter()
+            .map(|route| plan.around_service(route))
+            .collect::<Result<_, _>>()
+            .and_then(List::new)
     }
 }

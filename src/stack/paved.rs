@@ -1,7 +1,12 @@
 use super::Leaf;
 use crate::{
-    Bare, Call, Error, InCall, circuit_breaker::CircuitBreaker, concurrency_limit::ConcurrencyLimit,
-    failover::Failover, observe::Observe, retry::Retry, timeout::{AttemptTimeout, Deadline},
+    Bare, Call, Error, InCall,
+    circuit_breaker::CircuitBreaker,
+    concurrency_limit::ConcurrencyLimit,
+    failover::Failover,
+    observe::Observe,
+    retry::Retry,
+    timeout::{AttemptTimeout, Deadline},
 };
 use std::task::{Context as Cx, Poll};
 use tower::Service;

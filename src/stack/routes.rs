@@ -1,12 +1,10 @@
 //! What a builder can be told of its routes, and what comes of them.
-use super::{Builder, Order, Pave, Paved, Plan, Several, Stack, Switching};
+use super::{Builder, Pave, Paved, Plan, Several, Stack};
 use crate::{
-    AsIs, Both, Gate, InCall, Invalid, Model, Sink,
-    failover::{Facts, Failover, List, On, One, Policy, Route, Routes, Then},
-    observe::{self, ObserveLayer},
+    Both, Gate, Invalid, Model,
+    failover::{List, On, One, Policy, Route, Routes, Then},
 };
 use std::{sync::Arc, time::Duration};
-use tower::Layer;
 
 impl<R, H> Builder<R, H> {
     fn with_routes<T>(self, routes: impl FnOnce(R) -> T) -> Builder<T, H> {
@@ -28,6 +26,18 @@ impl<S, M, H> Builder<One<S, M>, H> {
     /// Hands over the gate of the route: to read its circuit, to move it by hand, to share a quota. Default: its own.
     pub fn gate(self, gate: &Gate) -> Self {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
+    }
+
+    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    ///
+    /// Only what switches between routes maps, so a lone route with a map has no `build`: change the request instead.
+    pub fn map<N>(self, map: N) -> Builder<One<S, Both<M, N>>, H> {
+        self.with_routes(|routes| routes.change(|route| route.map(map)))
+    }
+
+    /// Asks another model on the route: [`map`](Self::map) with [`Model`].
+    pub fn model(self, name: impl Into<Arc<str>>) -> Builder<One<S, Both<M, Model>>, H> {
+        self.map(Model::named(name))
     }
 
     /// Adds the route that is asked next.
@@ -116,14 +126,12 @@ impl<S, H: Clone> Builder<One<S>, H> {
     ///
     /// # Errors
     /// A setting that makes no sense, such as a limit of zero, or that cannot take effect beside another one, such as
-    /// more retries than sends.
-    pub fn build(mut self) -> Result<Stack<Paved<S, H>, H>, Invalid> {
-        self.settings.check(&[self.routes.facts(0)])?;
+    /// more retries than sends. It names the layer, the setting, and what to change.
+    pub fn build(self) -> Result<Stack<Paved<S, H>, H>, Invalid> {
+        let plan = Plan::new(self.settings, self.shape, vec![self.routes.facts(0).clone()])?;
         let (service, _, facts) = self.routes.into_route().into_parts();
-        let sink = telemetry(self.settings.sink.as_ref());
-        let plan = Plan { settings: &self.settings, shape: &self.shape, sink: &sink };
-        let route = plan.layers(service, &facts)?;
-        plan.around(route, vec![facts.label().clone()])
+        let route = plan.route(service, &facts)?;
+        plan.around(route)
     }
 }
 
@@ -132,9 +140,26 @@ impl<R: Pave<H> + Routes, S, M, H: Clone> Builder<Then<R, S, M>, H> {
     ///
     /// # Errors
     /// A setting that makes no sense, such as a limit of zero, or that cannot take effect beside another one, such as
-    /// more retries than sends.
-    pub fn build(mut self) -> Result<Stack<Several<Then<R::Paved, Paved<S, H>, M>, H>, H>, Invalid> {
-        let facts: Vec<_> = (0..self.routes.count()).map(|index| self.routes.facts(index).clone()).collect();
-        several(self.routes, &facts, self.settings, &self.shape)
+    /// more retries than sends. It names the layer, the setting, and what to change.
+    pub fn build(self) -> Result<Stack<Several<Then<R::Paved, Paved<S, H>, M>, H>, H>, Invalid> {
+        let facts = (0..self.routes.count()).map(|index| self.routes.facts(index).clone()).collect();
+        let plan = Plan::new(self.settings, self.shape, facts)?;
+        let routes = self.routes.pave(&plan)?;
+        plan.around(plan.several(routes)?)
+    }
+}
+
+impl<S: Clone, M, H: Clone> Builder<Vec<Route<S, M>>, H> {
+    /// Builds the stack.
+    ///
+    /// # Errors
+    /// No route, or more than 64; a setting that makes no sense, such as a limit of zero, or that cannot take effect beside
+    /// another one, such as a switch with one route. It names the layer, the setting, and what to change.
+    pub fn build(self) -> Result<Stack<Several<List<Paved<S, H>, M>, H>, H>, Invalid> {
+        let routes = List::new(self.routes).map_err(|invalid| invalid.of_layer("failover"))?;
+        let facts = (0..routes.count()).map(|index| routes.facts(index).clone()).collect();
+        let plan = Plan::new(self.settings, self.shape, facts)?;
+        let routes = routes.pave(&plan)?;
+        plan.around(plan.several(routes)?)
     }
 }

@@ -27,6 +27,7 @@ pub(super) struct Settings {
     pub(super) idle: Option<Duration>,
     pub(super) sink: Option<Sink>,
     pub(super) failover: failover::Policy,
+    pub(super) ready_within: Option<Duration>,
     pub(super) rounds: Option<u32>,
 }
 
@@ -41,10 +42,10 @@ impl Settings {
     }
 
     /// What cannot take effect was meant otherwise.
-    pub(super) fn check(&self) -> Result<(), Invalid> {
+    pub(super) fn check(&self, routes: &[Facts]) -> Result<(), Invalid> {
         self.check_retry().map_err(|invalid| invalid.of_layer("retry"))?;
         self.check_limits().map_err(|invalid| invalid.of_layer("timeout"))?;
-        self.check_failover().map_err(|invalid| invalid.of_layer("failover"))
+        self.check_failover(routes).map_err(|invalid| invalid.of_layer("failover"))
     }
 
     fn check_retry(&self) -> Result<(), Invalid> {
@@ -86,7 +87,7 @@ impl Settings {
         }
     }
 
-    fn check_failover(&self) -> Result<(), Invalid> {
+    fn check_failover(&self, routes: &[Facts]) -> Result<(), Invalid> {
         let (rounds, sends) = (self.rounds(), self.most_sends());
         if rounds == 0 {
             return Err(Invalid::new("rounds", "with no round no route would be asked; 1 asks each once"));
@@ -95,38 +96,46 @@ impl Settings {
             let reason = format!("{rounds} rounds cannot happen with {sends} sends; raise `sends`");
             return Err(Invalid::new("rounds", reason));
         }
-        let (max_wait, wait) = (self.max_wait.unwrap_or(RetryLayer::MAX_WAIT), self.failover.waits_at_most());
+        let (max_wait, wait) = (self.max_wait.unwrap_or(RetryLayer::MAX_WAIT), self.failover.patience(Duration::ZERO));
         if wait > max_wait {
-            let reason = format!("{wait:?} is never waited, as `max_wait` is {max_wait:?}; lower the one, or raise the other");
+            let reason =
+                format!("{wait:?} is never waited, as `max_wait` is {max_wait:?}; lower the one, or raise the other");
             return Err(Invalid::new("wait_at_most", reason));
         }
-        match self.deadline {
-            Some(deadline) if self.failover.is_ready_within() >= deadline => {
-                let reason = format!("has no effect under a deadline of {deadline:?}; set it shorter");
-                Err(Invalid::new("ready_within", reason))
-            }
-            _ => Ok(()),
+        if let (Some(within), Some(deadline)) = (self.ready_within, self.deadline)
+            && within >= deadline
+        {
+            let reason = format!("has no effect under a deadline of {deadline:?}; set it shorter");
+            return Err(Invalid::new("ready_within", reason));
         }
+        self.check_routes(routes)
     }
 
-    /// What several routes must not share.
-    pub(super) fn check_routes(&self, routes: &[&Facts]) -> Result<(), Invalid> {
-        let of_failover = |setting, reason: String| Invalid::new(setting, reason).of_layer("failover");
-        if routes.len() == 1 && self.failover.is_asked_for() {
-            return Err(of_failover("routes", "a switch has no effect with one route; add another, or drop it".into()));
+    fn check_routes(&self, routes: &[Facts]) -> Result<(), Invalid> {
+        if routes.len() == 1 && (self.failover != failover::Policy::default() || self.rounds() > 1) {
+            return Err(Invalid::new(
+                "routes",
+                "one alone has nowhere to switch to; add another, or leave the switch out",
+            ));
         }
         for (index, route) in routes.iter().enumerate() {
-            let others = &routes[..index];
+            let (others, name) = (&routes[..index], route.label());
             if let Some(other) = others.iter().find(|other| other.gate().is(route.gate())) {
-                let (one, other) = (other.label(), route.label());
-                let reason = format!("routes {one} and {other} have the same one, so their circuits would be one; give {other} `gate.same_quota()`");
-                return Err(of_failover("gate", reason));
+                let other = other.label();
+                let reason = format!(
+                    "routes {other} and {name} have the same, so their circuits would be one; give {name} `gate.same_quota()`"
+                );
+                return Err(Invalid::new("gate", reason));
             }
-            if others.iter().any(|other| other.label() == route.label()) {
-                return Err(of_failover("name", format!("two routes are called {}; give each its own", route.label())));
+            if others.iter().any(|other| other.label() == name) {
+                return Err(Invalid::new("name", format!("two routes are called {name}; give each its own")));
             }
         }
         Ok(())
+    }
+
+    pub(super) fn failover(&self) -> Result<failover::Policy, Invalid> {
+        self.ready_within.map_or(Ok(self.failover), |limit| self.failover.ready_within(limit))
     }
 
     pub(super) fn timeout(&self, sink: &Sink) -> Result<AttemptTimeoutLayer, Invalid> {

@@ -1,0 +1,103 @@
+//! Watches calls: one span and one set of numbers an operation, and one each time that it is sent.
+//!
+//! # Example
+//! ```
+//! use seawall::{Error, Sink, observe::{self, ObserveLayer}, retry::RetryLayer};
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//!
+//! async fn model(prompt: String) -> Result<usize, Error> {
+//!     Ok(prompt.len())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let sink = observe::telemetry().and(&Sink::new(|event| eprintln!("{event:?}")));
+//! let service = ServiceBuilder::new()
+//!     .layer(ObserveLayer::operation().sink(sink.clone()))
+//!     .layer(RetryLayer::new().sink(sink.clone()))
+//!     .layer(ObserveLayer::attempt().route("openai").sink(sink))
+//!     .service(service_fn(model));
+//! assert_eq!(service.oneshot("hello".to_owned()).await?, 5);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All of it comes from [events](crate::What): a listener is told just what the meters count. Without the features, or with
+//! neither recorder nor subscriber, calls go the same way.
+//!
+//! # When a call is over
+//! An operation or attempt is over with its answer: read to the end, broken, or left by whoever read it. Until then its span is
+//! open. To [`Bare`](crate::Bare) an answer is over with its head, and it neither tells tokens nor keeps a trail.
+//!
+//! An attempt is what was sent. What fails below with [no send](crate::Error::sends), and what is dropped before it is polled, is
+//! told to nobody; its span says `seawall.sends = 0`.
+//!
+//! # Metrics
+//! Names and labels are those of OpenTelemetry's
+//! [conventions for generative AI](https://github.com/open-telemetry/semantic-conventions-genai), as far as they go. Nothing here is
+//! kept for good by the conventions yet; they are in development.
+//!
+//! | metric | | unit | labels |
+//! |---|---|---|---|
+//! | `gen_ai.client.operation.duration` | histogram | s | operation, provider, model, `error.type` |
+//! | `gen_ai.client.operation.time_to_first_chunk` | histogram, of attempts that stream | s | operation, provider, model |
+//! | `gen_ai.client.token.usage` | histogram, of attempts | tokens | operation, provider, model, `gen_ai.token.type`: `input`, `output` |
+//! | `seawall.operations` | counter | | route, model, `error.type` |
+//! | `seawall.attempts` | counter | | route, model, `error.type` |
+//! | `seawall.attempt.duration` | histogram | s | route, model, `error.type` |
+//! | `seawall.retries` | counter | | route, `error.type` |
+//! | `seawall.give_ups` | counter | | route, `seawall.reason` |
+//! | `seawall.switches` | counter | | route that was left, `error.type` |
+//! | `seawall.timeouts` | counter | | route, `seawall.phase` |
+//! | `seawall.cool_downs` | counter | | route, `error.type` |
+//! | `seawall.circuit.state` | gauge: 0 closed, 1 half-open, 2 open | | route, model |
+//! | `seawall.circuit.openings` | counter | | route, model |
+//!
+//! The labels are `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model` and `seawall.route`. Of the provider only the
+//! route is known, so name routes after it. A label whose value is unknown is left out: that of the route, outside all of them.
+//! `error.type` is left out of a success; it is the [kind](crate::Kind::as_str) of a failure, and `left` where nobody waited for
+//! the end. Of routes, and of models on each, the first 64 have a label of their own, and the others are `other`.
+//!
+//! Histograms get the bounds of your recorder. The conventions suggest 0.01 to 81.92 s, each twice the one before, and 1 to 67108864
+//! tokens, each four times.
+//!
+//! # Spans
+//! `operation` and within it `attempt`, both at `INFO` with the target `seawall`, entered for each poll. Both have
+//! `gen_ai.operation.name`, `gen_ai.provider.name` (the route), `gen_ai.request.model`, and at the end `gen_ai.usage.input_tokens`,
+//! `gen_ai.usage.output_tokens`, `error.type` and `otel.status_code`. An operation has `otel.name`, `seawall.sends` and
+//! `seawall.trail`: what failed before its end, well or ill. An attempt has `seawall.route` and, of a failure,
+//! `http.response.status_code`.
+//!
+//! What a guard tells while a body is read stands outside these spans, as a reader polls from anywhere.
+//!
+//! # Where it goes
+//! The operation outside everything; the attempt inside retries, circuits and limits, around the attempt's timeout and the client.
+//!
+//! # What it reserves
+//! Nothing: readiness is that of the wrapped service. On success it allocates nothing once its handles are there, but for a
+//! copy of a trail.
+//!
+//! # On drop
+//! The call is cancelled, and told as left, attempt first.
+mod future;
+mod label;
+mod layer;
+#[cfg(feature = "tracing")]
+mod logs;
+#[cfg(feature = "metrics")]
+mod meters;
+#[cfg(feature = "metrics")]
+mod names;
+mod observation;
+mod service;
+#[cfg(feature = "metrics")]
+mod slots;
+mod span;
+mod telemetry;
+mod watch;
+
+pub use future::ResponseFuture;
+pub use layer::ObserveLayer;
+pub use observation::Observation;
+pub use service::Observe;
+pub use telemetry::{telemetry, telemetry_of};
