@@ -57,7 +57,7 @@ pub use error::{Attempt, Error, Failover, GaveUp, Kind, Origin, Phase, Scope, Tr
 pub use event::{Event, Sink, What};
 pub use gate::{CircuitState, Gate};
 pub use invalid::Invalid;
-pub use layers::{classify, failover, observe, retry, timeout};
+pub use layers::{circuit_breaker, classify, failover, observe, retry, timeout};
 pub use rng::Rng;
 pub use secret::Secret;
 pub use shape::{AsIs, Bare, Both, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};

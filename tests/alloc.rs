@@ -8,7 +8,8 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use seawall::{
-    Bare, Call, Context, Error, Http, InCall, Kind, Stack, chat,
+    Bare, Call, Context, Error, Gate, Http, InCall, KeyBy, Kind, Stack, chat,
+    circuit_breaker::{CircuitBreakerLayer, Window},
     classify::ClassifyLayer,
     provider::OpenAi,
     retry::RetryLayer,
@@ -35,6 +36,7 @@ const CALLS: usize = 1000;
 fn main() {
     whole_replies();
     refusals();
+    closed_gates();
     http_bodies();
     answers_of_many_parts();
 }
@@ -63,6 +65,7 @@ fn answers_of_many_parts() {
 fn whole_replies() {
     let build = ServiceBuilder::new;
     let (deadline, attempt) = (DeadlineLayer::new(Duration::from_secs(60)).unwrap(), AttemptTimeoutLayer::new());
+    let breaker = CircuitBreakerLayer::new();
     let (retry, classify) = (RetryLayer::new(), ClassifyLayer::with(|error: Error| error));
 
     let row = |name, allocations| Row { name, allocations };
@@ -72,7 +75,11 @@ fn whole_replies() {
     row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
 
-    let all = build().layer(deadline).layer(retry).layer(attempt).layer(classify);
+    row("circuit breaker", 0).holds(build().layer(breaker.clone()).service(Model(None)), || 1, succeeds);
+    let keyed = breaker.clone().shape(KeyBy::new(Bare, |_: &u64| Some("model")));
+    row("circuit breaker, keyed", 0).holds(build().layer(keyed).service(Model(None)), || 1, succeeds);
+
+    let all = build().layer(deadline).layer(retry).layer(breaker).layer(attempt).layer(classify);
     row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
     row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
     let refused = Model(Some(Kind::Credit));
@@ -96,10 +103,39 @@ fn refusals() {
     row("retry, no sends left").holds(retrying, spent, |result| fails(result, Kind::SendsExhausted));
 }
 
+/// The failure that opened a circuit was copied once, and is shared by its refusals.
+fn closed_gates() {
+    let row = |name| Row { name, allocations: 1 };
+    let around = |model, gate: &Gate| {
+        let policy = Window::default().consecutive(1).unwrap();
+        let day = Duration::from_secs(86_400);
+        let layer = CircuitBreakerLayer::new().gate(gate).policy(policy).open_for(day, day).unwrap();
+        ServiceBuilder::new().layer(layer).service(model)
+    };
+    let is_open = |result: Result<u64, Error>| {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), Kind::CircuitOpen);
+        assert_eq!(error.root().map(Error::kind), Some(Kind::Timeout));
+    };
+    let mut broken = around(Model(Some(Kind::Timeout)), &Gate::new());
+    fails(ask(&mut broken, 1), Kind::Timeout);
+    row("circuit breaker, open").holds(broken, || 1, is_open);
+
+    let gate = Gate::new();
+    let cooling = around(Model(None), &gate);
+    gate.cool_down(Duration::from_secs(86_400));
+    row("circuit breaker, cooling down").holds(cooling, || 1, |result| fails(result, Kind::CoolingDown));
+    let forced = Gate::new();
+    let service = around(Model(None), &forced);
+    forced.force_circuit_open();
+    row("circuit breaker, kept open").holds(service, || 1, |result| fails(result, Kind::CircuitOpen));
+}
+
 /// Guards ride in the body, which is read to its end. The deadline is left out: it writes into the extensions.
 fn http_bodies() {
     let stack = ServiceBuilder::new()
         .layer(RetryLayer::new().shape(Http))
+        .layer(CircuitBreakerLayer::new().shape(Http))
         .layer(AttemptTimeoutLayer::new().shape(Http))
         .layer(ClassifyLayer::http())
         .service(Model(None));
@@ -155,7 +191,8 @@ impl Service<u64> for Model {
 
     fn call(&mut self, n: u64) -> Self::Future {
         ready(match self.0 {
-            Some(kind) => Err(Error::refusal(kind)),
+            Some(kind) if kind.is_refusal() => Err(Error::refusal(kind)),
+            Some(kind) => Err(Error::provider(kind)),
             None => Ok(n + 1),
         })
     }

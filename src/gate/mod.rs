@@ -209,6 +209,11 @@ pub(crate) struct Mark(u64);
 pub(crate) struct Hand(u64);
 
 impl Hand {
+    /// Grows with each move.
+    pub(crate) fn moves(self) -> u64 {
+        self.0
+    }
+
     /// Kept closed, or kept open.
     pub(crate) fn forced(self) -> Option<CircuitState> {
         match self.0 & FORCED {

@@ -1,4 +1,5 @@
 //! Floor 1: the layers. Private here, re-exported at the top.
+pub mod circuit_breaker;
 pub mod classify;
 pub mod failover;
 pub mod observe;

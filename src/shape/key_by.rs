@@ -5,10 +5,10 @@ use std::fmt;
 /// A shape with another key for circuits: by what a closure says of a request.
 ///
 /// ```
-/// use seawall::{Http, KeyBy, retry::RetryLayer};
+/// use seawall::{Http, KeyBy, circuit_breaker::CircuitBreakerLayer};
 ///
 /// let by_host = KeyBy::new(Http, |request: &http::Request<String>| request.uri().host());
-/// let layer = RetryLayer::new().shape(by_host);
+/// let layer = CircuitBreakerLayer::new().shape(by_host);
 /// ```
 #[derive(Clone, Copy)]
 pub struct KeyBy<H, F> {

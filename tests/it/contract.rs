@@ -8,6 +8,7 @@ use http::Response;
 use http_body_util::Full;
 use seawall::{
     Error, Kind,
+    circuit_breaker::CircuitBreakerLayer,
     classify::ClassifyLayer,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
@@ -38,6 +39,12 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     vec![
+        Row {
+            folder: "circuit_breaker",
+            layer: "CircuitBreakerLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(CircuitBreakerLayer::new().layer(inner)),
+        },
         Row {
             folder: "classify",
             layer: "ClassifyLayer",

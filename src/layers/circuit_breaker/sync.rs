@@ -1,0 +1,5 @@
+//! What the machine synchronises by; a test gives it loom's instead.
+pub(super) use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicU64, Ordering},
+};
