@@ -91,7 +91,7 @@ impl<R, H> Builder<R, H> {
     }
 
     /// Sets how many probes at once a circuit lets through when its time is over. Default 1.
-    pub fn probes(mut self, probes: u32) -> Self {
+    pub fn probes(mut self, probes: u16) -> Self {
         self.settings.probes = Some(probes);
         self
     }

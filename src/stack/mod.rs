@@ -43,7 +43,7 @@ mod service;
 mod settings;
 
 use order::Order;
-use paved::{Layers, Switching, Whole};
+use paved::Whole;
 use settings::Settings;
 
 pub use ask::Ask;

@@ -6,7 +6,7 @@ use crate::{
 };
 use tower::Layer;
 
-/// Routes that a builder puts layers around: those of [`failover`](crate::failover).
+/// Routes that a builder puts layers around: those of [`failover`](crate::failover), or a `Vec` of them.
 pub trait Pave<H>: Sized {
     /// The routes with their layers.
     type Paved;
@@ -89,14 +89,10 @@ impl<R: Pave<H, Paved: Routes> + Routes, S, M, H: Clone> Pave<H> for Then<R, S, 
     }
 }
 
-impl<S: Clone, M, H: Clone> Pave<H> for List<S, M> {
+impl<S, M, H: Clone> Pave<H> for Vec<Route<S, M>> {
     type Paved = List<Paved<S, H>, M>;
 
     fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
-        self.into_routes()
-            .into_iter()
-            .map(|route| plan.around_service(route))
-            .collect::<Result<_, _>>()
-            .and_then(List::new)
+        List::new(self.into_iter().map(|route| plan.around_service(route)).collect::<Result<_, _>>()?)
     }
 }

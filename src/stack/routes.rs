@@ -135,7 +135,7 @@ impl<S, H: Clone> Builder<One<S>, H> {
     }
 }
 
-impl<R: Pave<H> + Routes, S, M, H: Clone> Builder<Then<R, S, M>, H> {
+impl<R: Pave<H, Paved: Routes> + Routes, S, M, H: Clone> Builder<Then<R, S, M>, H> {
     /// Builds the stack.
     ///
     /// # Errors
@@ -144,22 +144,22 @@ impl<R: Pave<H> + Routes, S, M, H: Clone> Builder<Then<R, S, M>, H> {
     pub fn build(self) -> Result<Stack<Several<Then<R::Paved, Paved<S, H>, M>, H>, H>, Invalid> {
         let facts = (0..self.routes.count()).map(|index| self.routes.facts(index).clone()).collect();
         let plan = Plan::new(self.settings, self.shape, facts)?;
-        let routes = self.routes.pave(&plan)?;
-        plan.around(plan.several(routes)?)
+        let routes = plan.several(self.routes.pave(&plan)?)?;
+        plan.around(routes)
     }
 }
 
-impl<S: Clone, M, H: Clone> Builder<Vec<Route<S, M>>, H> {
+impl<S, M, H: Clone> Builder<Vec<Route<S, M>>, H> {
     /// Builds the stack.
     ///
     /// # Errors
     /// No route, or more than 64; a setting that makes no sense, such as a limit of zero, or that cannot take effect beside
     /// another one, such as a switch with one route. It names the layer, the setting, and what to change.
     pub fn build(self) -> Result<Stack<Several<List<Paved<S, H>, M>, H>, H>, Invalid> {
-        let routes = List::new(self.routes).map_err(|invalid| invalid.of_layer("failover"))?;
-        let facts = (0..routes.count()).map(|index| routes.facts(index).clone()).collect();
+        let routes = List::numbered(self.routes).map_err(|invalid| invalid.of_layer("failover"))?;
+        let facts = routes.iter().map(|route| route.facts().clone()).collect();
         let plan = Plan::new(self.settings, self.shape, facts)?;
-        let routes = routes.pave(&plan)?;
-        plan.around(plan.several(routes)?)
+        let routes = plan.several(routes.pave(&plan)?)?;
+        plan.around(routes)
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Settings {
     pub(super) rng: Option<Rng>,
     pub(super) window: Option<Window>,
     pub(super) open_for: Option<(Duration, Duration)>,
-    pub(super) probes: Option<u32>,
+    pub(super) probes: Option<u16>,
     pub(super) concurrency: Option<usize>,
     pub(super) first_byte: Option<Duration>,
     pub(super) whole: Option<Duration>,
@@ -175,7 +175,7 @@ impl Settings {
 
     /// Of one route. It waits out what the circuit and the limits inside it refuse, also at its last attempt.
     pub(super) fn retry(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
-        let mut layer = self.waits(sink)?.keep_last();
+        let mut layer = self.waits(sink)?;
         if let Some(retries) = self.max_retries {
             layer = layer.max_retries(retries);
         }

@@ -6,6 +6,7 @@ use seawall::{
     Context, Error, Failover, GaveUp, Kind, Phase, Sink, Stack, What,
     chat::{self, Chat},
     classify::ClassifyLayer,
+    failover::One,
     provider::{Client, OpenAi, Reqwest},
     retry::Backoff,
     sim::{self, End, Fault, InProcess, MockProvider, Script, When},
@@ -30,7 +31,7 @@ fn over<T>(inner: T) -> Client<OpenAi, T> {
     OpenAi::new("sk-1").base_url("http://provider/v1").over(inner)
 }
 
-fn stack(provider: &InProcess) -> Builder<Paid, Chat> {
+fn stack(provider: &InProcess) -> Builder<One<Paid>, Chat> {
     Stack::chat(over(provider.clone())).seed(1)
 }
 

@@ -133,7 +133,7 @@ impl Policy {
     }
 
     /// The patience of a call that comes with its own: whoever grants more.
-    pub(super) fn patience(&self, own: Duration) -> Duration {
+    pub(crate) fn patience(&self, own: Duration) -> Duration {
         own.max(self.wait_at_most)
     }
 }

@@ -82,6 +82,11 @@ impl<R: Routes, S, M> Then<R, S, M> {
 
 impl<S, M> List<S, M> {
     pub(crate) fn new(routes: Vec<Route<S, M>>) -> Result<Self, Invalid> {
+        Ok(Self(Self::numbered(routes)?.into()))
+    }
+
+    /// The routes of a list, checked, and named where nobody named them.
+    pub(crate) fn numbered(routes: Vec<Route<S, M>>) -> Result<Vec<Route<S, M>>, Invalid> {
         match routes.first() {
             None => return Err(Invalid::new("routes", "there are none; give at least one")),
             Some(first) if first.facts.larger => {
@@ -96,7 +101,7 @@ impl<S, M> List<S, M> {
         }
         let numbered =
             |(position, route): (usize, Route<S, M>)| Route { facts: route.facts.numbered(position), ..route };
-        Ok(Self(routes.into_iter().enumerate().map(numbered).collect()))
+        Ok(routes.into_iter().enumerate().map(numbered).collect())
     }
 }
 

@@ -84,7 +84,7 @@ fn what_is_handed_around_is_clone_send_and_sync_and_has_a_name() {
     fn error<T: std::error::Error + Send + Sync + Unpin + 'static>() {}
     type Client = seawall::provider::Client<OpenAi, seawall::sim::InProcess>;
     plain::<Stack<Paved<Client, chat::Chat>, chat::Chat>>();
-    plain::<seawall::stack::Builder<Client, chat::Chat>>();
+    plain::<seawall::stack::Builder<seawall::failover::One<Client>, chat::Chat>>();
     plain::<Call<chat::Request>>();
     plain::<(Context, seawall::Event<'static>, seawall::Sink, seawall::Trail, seawall::Rng, seawall::Gate)>();
     plain::<(RetryLayer, RetryLayer<InCall<Http>>, DeadlineLayer<Http>, AttemptTimeoutLayer<Http>)>();
