@@ -37,6 +37,11 @@ pub enum Outcome<'a> {
 /// A guard is dropped after [`end`](Self::end), or unended: then the reader left, and whoever settles does so by the
 /// last usage it has seen.
 pub trait Guard {
+    /// Whether there is nothing to keep, so that a shape may let an answer go as it is. Default: there is something.
+    fn is_empty(&self) -> bool {
+        false
+    }
+
     /// Asked whenever the answer has nothing to give: an error ends it.
     fn poll_expired(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Error> {
         let _ = cx;
@@ -88,7 +93,8 @@ pin_project! {
 impl<B, G: Guard> Held<B, G> {
     /// Keeps `guard` until `inner` is over.
     pub fn new(inner: B, guard: G) -> Self {
-        Self { inner: Some(inner), guard: Some(guard) }
+        let guard = Some(guard).filter(|guard| !guard.is_empty());
+        Self { inner: Some(inner), guard }
     }
 
     /// An answer that is over with its head, such as an empty body, which nobody polls.

@@ -161,7 +161,7 @@ impl Reply {
     /// Keeps a guard until the reply is over: until now, for a whole one, at no cost.
     pub(super) fn hold<G: Guard + Send + 'static>(mut self, guard: G) -> Self {
         self.rest = match self.rest {
-            Rest::Items(items) => {
+            Rest::Items(items) if !guard.is_empty() => {
                 let items = items.into_inner().unwrap_or_else(PoisonError::into_inner);
                 Rest::Items(Mutex::new(Box::pin(Held::new(items, guard))))
             }

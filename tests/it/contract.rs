@@ -9,6 +9,7 @@ use http_body_util::Full;
 use seawall::{
     Error, Kind,
     classify::ClassifyLayer,
+    concurrency_limit::ConcurrencyLimitLayer,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -53,6 +54,18 @@ fn rows() -> Vec<Row> {
                     ClassifyLayer::http().layer(inner.map_response(as_http)).map_response(|answer| from_http(&answer)),
                 )
             },
+        },
+        Row {
+            folder: "concurrency_limit",
+            layer: "ConcurrencyLimitLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(ConcurrencyLimitLayer::new(1).unwrap().layer(inner)),
+        },
+        Row {
+            folder: "concurrency_limit",
+            layer: "ConcurrencyLimitLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(ConcurrencyLimitLayer::unlimited().layer(inner)),
         },
         Row {
             folder: "retry",
