@@ -16,7 +16,8 @@
 //!
 //! - [`Error`] is what every failure becomes, once, at the bottom. Layers only ask its questions.
 //! - [`classify`] makes it of HTTP answers, transport errors and anybody's own errors.
-//! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts.
+//! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts;
+//!   [`concurrency_limit`] lets so many calls through at once, to the end of their answers.
 //! - [`Stack`] puts the layers in their places; each also stands alone in a `tower::ServiceBuilder`.
 //! - [`chat`] and [`provider`] are the words of a conversation, and clients that speak them.
 //! - [`sse`] cuts a stream of server-sent events into frames.
@@ -57,7 +58,7 @@ pub use error::{Attempt, Error, Failover, GaveUp, Kind, Origin, Phase, Scope, Tr
 pub use event::{Event, Sink, What};
 pub use gate::{CircuitState, Gate};
 pub use invalid::Invalid;
-pub use layers::{circuit_breaker, classify, failover, observe, retry, timeout};
+pub use layers::{circuit_breaker, classify, concurrency_limit, failover, observe, retry, timeout};
 pub use rng::Rng;
 pub use secret::Secret;
 pub use shape::{AsIs, Bare, Both, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};

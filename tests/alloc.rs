@@ -8,9 +8,11 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use seawall::{
-    Bare, Call, Context, Error, Gate, Http, InCall, KeyBy, Kind, Stack, chat,
+    Bare, Call, Context, Ending, Error, Gate, Guard, Http, InCall, KeyBy, Kind, Shape, Stack,
+    chat::{self, Chat, Item, Reply},
     circuit_breaker::{CircuitBreakerLayer, Window},
     classify::ClassifyLayer,
+    concurrency_limit::ConcurrencyLimitLayer,
     provider::OpenAi,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
@@ -21,11 +23,11 @@ use std::{
     convert::Infallible,
     future::{Future, Ready, ready},
     hint::black_box,
-    pin::pin,
+    pin::{Pin, pin},
     task::{Context as Cx, Poll, Waker},
     time::Duration,
 };
-use tower::{Service, ServiceBuilder, service_fn};
+use tower::{Layer, Service, ServiceBuilder, service_fn};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -38,6 +40,7 @@ fn main() {
     refusals();
     closed_gates();
     http_bodies();
+    what_is_not_free();
     answers_of_many_parts();
 }
 
@@ -72,6 +75,9 @@ fn whole_replies() {
     row("no layer", 0).holds(Model(None), || 1, succeeds);
     row("classify", 0).holds(build().layer(classify.clone()).service(Model(None)), || 1, succeeds);
     row("retry", 0).holds(build().layer(retry.clone()).service(Model(None)), || 1, succeeds);
+    let (limit, unlimited) = (ConcurrencyLimitLayer::new(1).unwrap(), ConcurrencyLimitLayer::unlimited());
+    row("concurrency limit", 0).holds(build().layer(limit.clone()).service(Model(None)), || 1, succeeds);
+    row("concurrency limit, none", 0).holds(build().layer(unlimited).service(Model(None)), || 1, succeeds);
     row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
 
@@ -79,7 +85,7 @@ fn whole_replies() {
     let keyed = breaker.clone().shape(KeyBy::new(Bare, |_: &u64| Some("model")));
     row("circuit breaker, keyed", 0).holds(build().layer(keyed).service(Model(None)), || 1, succeeds);
 
-    let all = build().layer(deadline).layer(retry).layer(breaker).layer(attempt).layer(classify);
+    let all = build().layer(deadline).layer(retry).layer(breaker).layer(limit).layer(attempt).layer(classify);
     row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
     row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
     let refused = Model(Some(Kind::Credit));
@@ -100,6 +106,13 @@ fn refusals() {
     row("timeout: deadline, passed").holds(build().layer(deadline).service(Model(None)), late, is_late);
     row("timeout: attempt, too late").holds(build().layer(attempt).service(Model(None)), late, is_late);
     let retrying = build().layer(retry).service(Model(None));
+    let full = ConcurrencyLimitLayer::new(1).unwrap().shape(InCall(Bare));
+    let held = full.layer(Model(None)).call(spent());
+    let beside = || Call { context: Context::default().with_others(true), request: 1 };
+    let is_full = |result| fails(result, Kind::LocalLimit);
+    row("concurrency limit, full").holds(build().layer(full.clone()).service(Model(None)), beside, is_full);
+    row("concurrency limit, full and too late").holds(build().layer(full).service(Model(None)), late, is_late);
+    drop(held);
     row("retry, no sends left").holds(retrying, spent, |result| fails(result, Kind::SendsExhausted));
 }
 
@@ -136,6 +149,7 @@ fn http_bodies() {
     let stack = ServiceBuilder::new()
         .layer(RetryLayer::new().shape(Http))
         .layer(CircuitBreakerLayer::new().shape(Http))
+        .layer(ConcurrencyLimitLayer::new(1).unwrap().shape(Http))
         .layer(AttemptTimeoutLayer::new().shape(Http))
         .layer(ClassifyLayer::http())
         .service(Model(None));
@@ -152,6 +166,37 @@ fn http_bodies() {
             assert!(body.is_end_stream());
         },
     );
+}
+
+/// A stream costs a box for each guard that there is; a contended permit costs tokio's one.
+fn what_is_not_free() {
+    let one = service_fn(|()| ready(Ok::<_, Error>(Reply::stream(Endless(0)))));
+    let row = |name, allocations| Row { name, allocations };
+    let streams = |result: Result<Reply, Error>| assert!(result.unwrap().is_stream());
+    row("a chat stream", 2).holds(one, || (), streams);
+    let unlimited = ConcurrencyLimitLayer::unlimited().shape(Chats);
+    row("a chat stream, no concurrency limit", 2).holds(unlimited.layer(one), || (), streams);
+    let limited = ConcurrencyLimitLayer::new(1).unwrap().shape(Chats);
+    row("a chat stream, concurrency limit", 3).holds(limited.layer(one), || (), streams);
+
+    let limit = ConcurrencyLimitLayer::new(1).unwrap();
+    let (mut service, cx) = (limit.layer(Model(None)), &mut Cx::from_waker(Waker::noop()));
+    let mut work = || {
+        let (held, mut waiting) = (service.call(1), pin!(service.call(1)));
+        assert!(waiting.as_mut().poll(cx).is_pending());
+        drop(held);
+        assert!(waiting.as_mut().poll(cx).is_ready());
+    };
+    work();
+    let region = Region::new(ALLOCATOR);
+    (0..CALLS).for_each(|_| work());
+    let change = region.change();
+    assert_eq!(
+        (change.allocations, change.deallocations, change.reallocations),
+        (CALLS, CALLS, 0),
+        "a contended permit"
+    );
+    println!("a contended permit: 1 a call");
 }
 
 struct Row {
@@ -173,6 +218,32 @@ impl Row {
         assert_eq!(change.deallocations, self.allocations * CALLS, "{}: deallocations", self.name);
         assert_eq!(change.reallocations, 0, "{}: reallocations", self.name);
         println!("{}: {} a call", self.name, self.allocations);
+    }
+}
+
+/// Not of size zero, whose box would cost nothing.
+struct Endless(u64);
+
+impl futures_core::Stream for Endless {
+    type Item = Result<Item, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<Option<Self::Item>> {
+        self.0 += 1;
+        Poll::Ready(Some(Ok(Item::Alive)))
+    }
+}
+
+/// Chats whose requests cost nothing to make.
+#[derive(Clone)]
+struct Chats;
+
+impl Shape<()> for Chats {}
+
+impl<G: Guard + Send + 'static> Ending<Reply, G> for Chats {
+    type Response = Reply;
+
+    fn hold(&self, reply: Reply, guard: G) -> Reply {
+        Chat.hold(reply, guard)
     }
 }
 

@@ -10,6 +10,7 @@ use seawall::{
     Error, Kind,
     circuit_breaker::CircuitBreakerLayer,
     classify::ClassifyLayer,
+    concurrency_limit::ConcurrencyLimitLayer,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -60,6 +61,18 @@ fn rows() -> Vec<Row> {
                     ClassifyLayer::http().layer(inner.map_response(as_http)).map_response(|answer| from_http(&answer)),
                 )
             },
+        },
+        Row {
+            folder: "concurrency_limit",
+            layer: "ConcurrencyLimitLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(ConcurrencyLimitLayer::new(1).unwrap().layer(inner)),
+        },
+        Row {
+            folder: "concurrency_limit",
+            layer: "ConcurrencyLimitLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(ConcurrencyLimitLayer::unlimited().layer(inner)),
         },
         Row {
             folder: "retry",

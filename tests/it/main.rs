@@ -6,6 +6,7 @@ mod attack;
 mod cases;
 mod classify;
 mod client;
+mod concurrency_limit;
 mod contract;
 mod corpus;
 mod explain;
