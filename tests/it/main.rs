@@ -9,6 +9,7 @@ mod client;
 mod contract;
 mod corpus;
 mod explain;
+mod failover;
 mod fake;
 mod floors;
 #[cfg(feature = "reqwest")]
