@@ -10,6 +10,7 @@ mod concurrency_limit;
 mod contract;
 mod corpus;
 mod explain;
+mod failover;
 mod fake;
 mod floors;
 #[cfg(feature = "reqwest")]

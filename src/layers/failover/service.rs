@@ -1,6 +1,11 @@
-use super::{List, On, One, Policy, Route, Routes, Then};
-use crate::{AsIs, Bare, Both, Gate, Invalid, Model, Sink};
-use std::{sync::Arc, time::Duration};
+use super::{List, MapRoute, On, One, Policy, ResponseFuture, Route, Routes, Then};
+use crate::{Bare, Both, Error, Gate, Invalid, Model, Note, Replay, Sink};
+use std::{
+    sync::Arc,
+    task::{Context as Cx, Poll},
+    time::Duration,
+};
+use tower::Service;
 
 /// Asks one route after another. See the [module's docs](super) for which, and when.
 ///
@@ -9,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 #[must_use = "services do nothing unless called"]
 pub struct Failover<R, H = Bare> {
     routes: R,
-    settings: Settings,
+    settings: Arc<Settings>,
     shape: H,
 }
 
@@ -38,7 +43,7 @@ impl<S, M> Failover<List<S, M>> {
 
 impl<R, H> Failover<R, H> {
     pub(crate) fn of(routes: R, policy: Policy, shape: H) -> Self {
-        Self { routes, settings: Settings { policy, sink: None }, shape }
+        Self { routes, settings: Arc::new(Settings { policy, sink: None }), shape }
     }
 
     fn with_routes<T>(self, routes: impl FnOnce(R) -> T) -> Failover<T, H> {
@@ -46,7 +51,8 @@ impl<R, H> Failover<R, H> {
     }
 
     fn with_policy(mut self, policy: impl FnOnce(Policy) -> Policy) -> Self {
-        self.settings.policy = policy(self.settings.policy);
+        let settings = Arc::make_mut(&mut self.settings);
+        settings.policy = policy(settings.policy);
         self
     }
 }
@@ -131,9 +137,9 @@ impl<R, H> Failover<R, H> {
     ///
     /// # Errors
     /// Refuses zero: many a service is ready a moment after it was asked.
-    pub fn ready_within(mut self, limit: Duration) -> Result<Self, Invalid> {
-        self.settings.policy = self.settings.policy.ready_within(limit)?;
-        Ok(self)
+    pub fn ready_within(self, limit: Duration) -> Result<Self, Invalid> {
+        let policy = self.settings.policy.ready_within(limit)?;
+        Ok(self.with_policy(|_| policy))
     }
 
     /// Sets the longest wait inside a route that is better than a switch. Default zero, or what the call's own
@@ -144,12 +150,30 @@ impl<R, H> Failover<R, H> {
 
     /// Tells [`What::Switched`](crate::What::Switched) to `sink`, with the name of the route that is left.
     pub fn sink(mut self, sink: Sink) -> Self {
-        self.settings.sink = Some(sink);
+        Arc::make_mut(&mut self.settings).sink = Some(sink);
         self
     }
 
     /// Sets how requests and responses are seen. Default [`Bare`]: any request, without a context.
     pub fn shape<T>(self, shape: T) -> Failover<R, T> {
         Failover { routes: self.routes, settings: self.settings, shape }
+    }
+}
+
+impl<R, Req, H> Service<Req> for Failover<R, H>
+where
+    R: MapRoute<Req, Service: Service<Req, Error = Error>> + Clone,
+    H: Replay<Req> + Note<<R::Service as Service<Req>>::Response> + Clone,
+{
+    type Response = <R::Service as Service<Req>>::Response;
+    type Error = Error;
+    type Future = ResponseFuture<R, R::Service, Req, <R::Service as Service<Req>>::Future, H>;
+
+    fn poll_ready(&mut self, _: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Req) -> Self::Future {
+        ResponseFuture::new(self.routes.clone(), Arc::clone(&self.settings), self.shape.clone(), request)
     }
 }
