@@ -1,5 +1,5 @@
 //! What befell others, from end to end: the whole stack around a client, and a provider that misbehaves.
-use crate::{ask, fake, guarded, seconds, timed};
+use crate::{ask, fake, guarded, seconds, timed, unbroken};
 use bytes::Bytes;
 use http_body_util::Full;
 use seawall::{
@@ -292,7 +292,7 @@ async fn no_two_calls_sleep_the_same_and_none_longer_than_the_cap() {
         let run = async |seed| {
             let provider = provider(Fault::status(500));
             let backoff = Backoff::new(seconds(1), Duration::from_millis(1500)).unwrap();
-            let stack = stack(&provider).seed(seed).max_retries(5).backoff(backoff).build().unwrap();
+            let stack = stack(&provider).gate(&unbroken()).seed(seed).max_retries(5).backoff(backoff).build().unwrap();
             let mut waits = Vec::new();
             for _ in 0..4 {
                 let error = failed(&stack).await;
@@ -373,7 +373,7 @@ async fn a_refusal_of_ours_below_a_client_is_not_hammered() {
 async fn a_minute_of_failure_adds_a_tenth_and_the_reserve() {
     guarded(async {
         let provider = provider(Fault::status(503));
-        let stack = stack(&provider).build().unwrap();
+        let stack = stack(&provider).gate(&unbroken()).build().unwrap();
         let mut calls = Vec::new();
         for _ in 0..6000 {
             let stack = stack.clone();

@@ -45,6 +45,13 @@ fn seconds(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
+/// A gate whose circuit never opens, for what is about other layers.
+fn unbroken() -> seawall::Gate {
+    let gate = seawall::Gate::new();
+    gate.force_circuit_closed();
+    gate
+}
+
 /// One call through a clone, made ready first.
 async fn ask<S, Req>(service: &S, request: Req) -> Result<S::Response, Error>
 where

@@ -1,3 +1,5 @@
+mod routes;
+
 use crate::{ask, fake::*, guarded, seconds, timed};
 use seawall::{
     Context, Error, GaveUp, Http, Invalid, Kind, Phase, Sink, Stack, What,
@@ -125,18 +127,25 @@ async fn every_layer_tells_its_events_to_one_sink() {
         let sink = Sink::new({
             let told = told.clone();
             move |event| {
-                told.lock().unwrap().push(match event.what {
+                let what = match event.what {
                     What::Retrying { .. } => "retrying",
                     What::GaveUp { .. } => "gave up",
                     What::TimedOut { .. } => "timed out",
+                    What::AttemptEnded { .. } => "attempt ended",
+                    What::OperationEnded { .. } => "operation ended",
                     _ => "other",
-                });
+                };
+                told.lock().unwrap().push((event.route.map(str::to_owned), what));
             }
         });
         let model = fake(|n, _: u64| if n == 0 { failing::<u64>(Kind::Server) } else { Never });
         let stack = Stack::bare(model).max_retries(1).whole(seconds(5)).sink(sink).build().unwrap();
         stack.ask(1).await.unwrap_err();
-        assert_eq!(*told.lock().unwrap(), ["retrying", "timed out", "gave up"]);
+        let told = told.lock().unwrap();
+        let words: Vec<_> = told.iter().map(|(_, what)| *what).collect();
+        let expected = ["attempt ended", "retrying", "timed out", "attempt ended", "gave up", "operation ended"];
+        assert_eq!(words, expected);
+        assert!(told.iter().all(|(route, what)| route.as_deref() == (*what != "operation ended").then_some("1")));
     })
     .await;
 }

@@ -1,7 +1,7 @@
 //! Code of others that panics, or breaks the contract: what is left of a layer works, and nobody is told a lie.
 use crate::{ask, fake::*, guarded, seconds, timed};
 use seawall::{
-    Error, Event, Kind, Phase, Rng, Sink, Stack,
+    Error, Event, Kind, Phase, Rng, Sink, Stack, What,
     retry::{Budget, RetryLayer, Schedule},
 };
 use std::{
@@ -71,7 +71,11 @@ async fn a_panic_goes_to_the_caller_and_the_stack_works_on() {
             let bomb = Bomb::new(at);
             let told = Arc::new(AtomicU32::new(0));
             let count = Arc::clone(&told);
-            let sink = Sink::new(move |_| _ = count.fetch_add(1, Relaxed));
+            let sink = Sink::new(move |event| {
+                if let What::Retrying { .. } | What::GaveUp { .. } | What::TimedOut { .. } = event.what {
+                    count.fetch_add(1, Relaxed);
+                }
+            });
             let stack = Stack::bare(bomb.clone()).deadline(seconds(9)).sink(sink).build().unwrap();
             let (result, took) = timed(tokio::spawn(stack.ask(1))).await;
             assert!(result.unwrap_err().is_panic() && took == Duration::ZERO, "{at:?}");

@@ -1,5 +1,5 @@
 //! Times at both ends of what a clock can hold, and counts at the ends of theirs.
-use crate::{ask, fake::*, guarded, seconds, timed};
+use crate::{ask, fake::*, guarded, seconds, timed, unbroken};
 use seawall::{
     Bare, Call, Context, Error, Gate, GaveUp, InCall, Kind, Phase, Sink, Stack,
     chat::{self, Item, Reply},
@@ -164,7 +164,15 @@ fn many_threads_share_one_stack_and_every_count_is_exact() {
             _ => Now(Ok(n)),
         });
         let tiny = Backoff::new(Duration::from_micros(10), Duration::from_millis(2)).unwrap();
-        let build = || Stack::bare(model.clone()).backoff(tiny).budget(&budget).sink(sink.clone()).seed(1).build();
+        let build = || {
+            Stack::bare(model.clone())
+                .gate(&unbroken())
+                .backoff(tiny)
+                .budget(&budget)
+                .sink(sink.clone())
+                .seed(1)
+                .build()
+        };
         let stacks = [build().unwrap(), build().unwrap()];
         let calls: Vec<_> = (0..4000).map(|n| tokio::spawn(stacks[n % 2].ask(1))).collect();
         let (mut sends, mut retried) = (0, 0);
