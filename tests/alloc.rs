@@ -10,6 +10,7 @@ use http_body_util::Full;
 use seawall::{
     Bare, Call, Context, Error, Http, InCall, Kind, Stack, chat,
     classify::ClassifyLayer,
+    failover::{Failover, Route},
     provider::OpenAi,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
@@ -72,6 +73,10 @@ fn whole_replies() {
     row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
 
+    row("failover: two routes by `then`", 0).holds(Failover::new(Model(None)).then(Model(None)), || 1, succeeds);
+    let list = Failover::list(vec![Route::new(Model(None)), Route::new(Model(None))]).unwrap();
+    row("failover: a list of two routes", 0).holds(list, || 1, succeeds);
+
     let all = build().layer(deadline).layer(retry).layer(attempt).layer(classify);
     row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
     row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
@@ -83,6 +88,7 @@ fn refusals() {
     let build = ServiceBuilder::new;
     let over = Context::default().with_timeout(Duration::ZERO);
     let late = move || Call { context: over, request: 1 };
+    let fresh = || Call { context: Context::default(), request: 1 };
     let spent = || Call { context: Context::default().with_sends_left(0), request: 1 };
     let deadline = DeadlineLayer::new(Duration::from_secs(60)).unwrap().shape(InCall(Bare));
     let attempt = AttemptTimeoutLayer::new().shape(InCall(Bare));
@@ -93,6 +99,15 @@ fn refusals() {
     row("timeout: deadline, passed").holds(build().layer(deadline).service(Model(None)), late, is_late);
     row("timeout: attempt, too late").holds(build().layer(attempt).service(Model(None)), late, is_late);
     let retrying = build().layer(retry).service(Model(None));
+    let failover = Failover::new(Model(None)).then(Model(None)).shape(InCall(Bare));
+    row("failover, no sends left").holds(failover.clone(), spent, |result| fails(result, Kind::SendsExhausted));
+    row("failover, too late").holds(failover, late, is_late);
+    let refusing = Model(Some(Kind::Credit));
+    row("failover, refused for good").holds(
+        Failover::new(refusing.clone()).then(refusing).shape(InCall(Bare)),
+        fresh,
+        |result| fails(result, Kind::Credit),
+    );
     row("retry, no sends left").holds(retrying, spent, |result| fails(result, Kind::SendsExhausted));
 }
 
