@@ -13,6 +13,7 @@ use seawall::{
     circuit_breaker::{CircuitBreakerLayer, Window},
     classify::ClassifyLayer,
     concurrency_limit::ConcurrencyLimitLayer,
+    failover::{Failover, Route},
     provider::OpenAi,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
@@ -86,6 +87,10 @@ fn whole_replies() {
     row("circuit breaker, keyed", 0).holds(build().layer(keyed).service(Model(None)), || 1, succeeds);
 
     let all = build().layer(deadline).layer(retry).layer(breaker).layer(limit).layer(attempt).layer(classify);
+    row("failover: two routes by `then`", 0).holds(Failover::new(Model(None)).then(Model(None)), || 1, succeeds);
+    let list = Failover::list(vec![Route::new(Model(None)), Route::new(Model(None))]).unwrap();
+    row("failover: a list of two routes", 0).holds(list, || 1, succeeds);
+
     row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
     row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
     let refused = Model(Some(Kind::Credit));
@@ -96,6 +101,7 @@ fn refusals() {
     let build = ServiceBuilder::new;
     let over = Context::default().with_timeout(Duration::ZERO);
     let late = move || Call { context: over, request: 1 };
+    let fresh = || Call { context: Context::default(), request: 1 };
     let spent = || Call { context: Context::default().with_sends_left(0), request: 1 };
     let deadline = DeadlineLayer::new(Duration::from_secs(60)).unwrap().shape(InCall(Bare));
     let attempt = AttemptTimeoutLayer::new().shape(InCall(Bare));
@@ -113,6 +119,15 @@ fn refusals() {
     row("concurrency limit, full").holds(build().layer(full.clone()).service(Model(None)), beside, is_full);
     row("concurrency limit, full and too late").holds(build().layer(full).service(Model(None)), late, is_late);
     drop(held);
+    let failover = Failover::new(Model(None)).then(Model(None)).shape(InCall(Bare));
+    row("failover, no sends left").holds(failover.clone(), spent, |result| fails(result, Kind::SendsExhausted));
+    row("failover, too late").holds(failover, late, is_late);
+    let refusing = Model(Some(Kind::Credit));
+    row("failover, refused for good").holds(
+        Failover::new(refusing.clone()).then(refusing).shape(InCall(Bare)),
+        fresh,
+        |result| fails(result, Kind::Credit),
+    );
     row("retry, no sends left").holds(retrying, spent, |result| fails(result, Kind::SendsExhausted));
 }
 

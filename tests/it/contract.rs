@@ -11,6 +11,7 @@ use seawall::{
     circuit_breaker::CircuitBreakerLayer,
     classify::ClassifyLayer,
     concurrency_limit::ConcurrencyLimitLayer,
+    failover::Failover,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -75,6 +76,15 @@ fn rows() -> Vec<Row> {
             wrap: |inner| Boxed::new(ConcurrencyLimitLayer::unlimited().layer(inner)),
         },
         Row {
+            folder: "failover",
+            layer: "Failover",
+            attempts: 2,
+            wrap: |inner| {
+                let two = Failover::new(inner.clone()).then(inner).on_failure();
+                Boxed::new(two.ready_within(seconds(1800)).unwrap())
+            },
+        },
+        Row {
             folder: "retry",
             layer: "RetryLayer",
             attempts: 3,
@@ -119,7 +129,9 @@ fn layers_in(folder: &Path) -> Vec<String> {
         let text = fs::read_to_string(&path).unwrap();
         let structs = text.lines().filter_map(|line| line.trim_start().strip_prefix("pub struct "));
         let names = structs.filter_map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
-        layers.extend(names.filter(|name| name.ends_with("Layer")).map(str::to_owned));
+        // A failover joins several services, and is therefore made without a layer.
+        let layer = |name: &&str| name.ends_with("Layer") || *name == "Failover";
+        layers.extend(names.filter(layer).map(str::to_owned));
     }
     layers
 }
@@ -242,7 +254,7 @@ async fn an_error_of_readiness_reaches_the_caller() {
 #[tokio::test(start_paused = true)]
 async fn an_error_of_readiness_between_two_attempts_reaches_the_caller_too() {
     for row in rows().into_iter().filter(|row| row.attempts > 1) {
-        let probe = probe(|_, _| failing(Kind::Server));
+        let probe = probe(|_, _| After(seconds(1), Err(Error::provider(Kind::Server))));
         let call = tokio::spawn(row.around(probe.clone()).oneshot(7));
         settle().await;
         probe.set(Readiness::Failed);

@@ -9,6 +9,7 @@ use seawall::{
     failover::{Failover, Route},
 };
 use std::time::Duration;
+use tower::ServiceExt as _;
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_route_is_skipped_unasked_until_its_time_is_over() {
@@ -34,21 +35,14 @@ async fn a_closed_route_is_skipped_unasked_until_its_time_is_over() {
 async fn a_closed_route_gets_none_of_a_hundred_calls_at_once_or_in_a_row() {
     guarded(async {
         let gate = Gate::new();
-        let first = fake(|n, _: u64| if n == 0 { limited(seconds(60)) } else { Now(Ok("first")) });
+        let first = fake(|n, _: u64| if n == 0 { limited::<&'static str>(seconds(60)) } else { Now(Ok("first")) });
         let service = Failover::new(gated(first.clone(), &gate)).gate(&gate).then(named("second")).on_429();
         ask(&service, 1).await.unwrap();
         for n in 0..50 {
             assert_eq!(ask(&service, n).await.unwrap(), "second");
             tokio::time::sleep(seconds(1)).await;
         }
-        let crowd: Vec<_> = (0..50)
-            .map(|n| {
-                tokio::spawn({
-                    let service = service.clone();
-                    async move { ask(&service, n).await }
-                })
-            })
-            .collect();
+        let crowd: Vec<_> = (0..50).map(|n| tokio::spawn(service.clone().oneshot(n))).collect();
         for call in crowd {
             assert_eq!(call.await.unwrap().unwrap(), "second");
         }

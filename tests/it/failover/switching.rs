@@ -59,7 +59,7 @@ fn nothing_switches_once_content_was_delivered() {
 fn a_configuration_cannot_name_what_no_route_escapes() {
     let named: Vec<_> = Kind::ALL.iter().filter_map(|&kind| On::try_from(kind).ok()).collect();
     assert_eq!(named, On::ALL);
-    let said = |kind| On::try_from(kind).unwrap_err().to_string();
+    let said = |kind: Kind| On::try_from(kind).unwrap_err().to_string();
     assert_eq!(said(Kind::RateLimited), "on: rate_limited: it is asked for with `on_429`");
     assert!(said(Kind::ContextLength).contains("`larger`"));
     for kind in [Kind::Auth, Kind::Credit, Kind::InvalidRequest, Kind::Deadline] {
@@ -67,7 +67,7 @@ fn a_configuration_cannot_name_what_no_route_escapes() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_failed_route_is_followed_by_the_next_at_once() {
     guarded(async {
         let first = fake(|_, _: u64| failing(Kind::Server));
@@ -79,7 +79,7 @@ async fn a_failed_route_is_followed_by_the_next_at_once() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_not_asked_for_ends_the_call() {
     guarded(async {
         for kind in [Kind::RateLimited, Kind::Timeout, Kind::Auth, Kind::InvalidRequest] {
@@ -93,7 +93,7 @@ async fn what_was_not_asked_for_ends_the_call() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_was_begun_is_not_followed_by_another() {
     guarded(async {
         let second = named("second");
@@ -115,7 +115,7 @@ async fn over_http(
 }
 
 /// Case calls 9.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_529_is_an_overload_and_the_next_route_answers() {
     guarded(async {
         let overloaded = Canned(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#);
@@ -128,7 +128,7 @@ async fn a_529_is_an_overload_and_the_next_route_answers() {
 }
 
 /// Case layers 35.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_empty_account_fails_over_only_where_that_was_named() {
     guarded(async {
         for body in [
@@ -170,7 +170,7 @@ async fn a_silent_route_is_asked_once_where_another_is_open() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_context_overflow_goes_to_larger_routes_only() {
     guarded(async {
         let overflow = || fake(|_, _: u64| failing::<&'static str>(Kind::ContextLength));
@@ -198,7 +198,7 @@ async fn a_context_overflow_goes_to_larger_routes_only() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_closed_larger_route_is_asked_as_the_last() {
     guarded(async {
         let gate = Gate::new();
@@ -226,7 +226,7 @@ fn a_list_says_what_is_wrong_with_it() {
     assert!(zero.to_string().starts_with("ready_within: zero"), "{zero}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_last_of_sixty_four_routes_is_asked() {
     guarded(async {
         let down = fake(|_, _: u64| failing(Kind::Server));
