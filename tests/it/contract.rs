@@ -9,6 +9,7 @@ use http_body_util::Full;
 use seawall::{
     Error, Kind,
     classify::ClassifyLayer,
+    observe::{ObserveLayer, telemetry},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -52,6 +53,15 @@ fn rows() -> Vec<Row> {
                 Boxed::new(
                     ClassifyLayer::http().layer(inner.map_response(as_http)).map_response(|answer| from_http(&answer)),
                 )
+            },
+        },
+        Row {
+            folder: "observe",
+            layer: "ObserveLayer",
+            attempts: 1,
+            wrap: |inner| {
+                let (operation, attempt) = (ObserveLayer::operation(), ObserveLayer::attempt().route("a"));
+                Boxed::new(operation.sink(telemetry()).layer(attempt.sink(telemetry()).layer(inner)))
             },
         },
         Row {
