@@ -15,6 +15,7 @@ use std::{
 use seawall::{
     Error, Stack,
     classify::ClassifyLayer,
+    observe::{ObserveLayer, telemetry},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -70,6 +71,9 @@ fn main() {
     println!("{:<28}{:>10}{:>14}{:>14}", "a success through", "ns", "allocations", "future bytes");
     row("no layer", calls, Model);
     row("classify", calls, ClassifyLayer::with(|error: Error| error).layer(Model));
+    let sink = telemetry();
+    row("observe: operation", calls, ObserveLayer::operation().sink(sink.clone()).layer(Model));
+    row("observe: attempt", calls, ObserveLayer::attempt().route("a").sink(sink).layer(Model));
     row("retry", calls, RetryLayer::new().layer(Model));
     row("timeout: attempt", calls, AttemptTimeoutLayer::new().layer(Model));
     row("timeout: deadline", calls, DeadlineLayer::new(minute).unwrap().layer(Model));

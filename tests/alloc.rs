@@ -8,12 +8,13 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use seawall::{
-    Bare, Call, Context, Ending, Error, Gate, Guard, Http, InCall, KeyBy, Kind, Shape, Stack,
+    Bare, Call, Context, Ending, Error, Gate, Guard, Http, InCall, KeyBy, Kind, Shape, Sink, Stack,
     chat::{self, Chat, Item, Reply},
     circuit_breaker::{CircuitBreakerLayer, Window},
     classify::ClassifyLayer,
     concurrency_limit::ConcurrencyLimitLayer,
     failover::{Failover, Route},
+    observe::{ObserveLayer, telemetry},
     provider::OpenAi,
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
@@ -37,6 +38,9 @@ const CALLS: usize = 1000;
 
 /// A success allocates nothing, and a refusal its one error. A new layer adds its row, and itself to the stacks.
 fn main() {
+    #[cfg(feature = "metrics")]
+    assert!(metrics::set_global_recorder(recorder::Atomics).is_ok());
+    observed();
     whole_replies();
     refusals();
     closed_gates();
@@ -95,6 +99,29 @@ fn whole_replies() {
     row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
     let refused = Model(Some(Kind::Credit));
     row("all layers, refused below", 1).holds(all.service(refused), || 1, |result| fails(result, Kind::Credit));
+}
+
+/// With a recorder installed, and no subscriber of `tracing`.
+fn observed() {
+    let shape = || KeyBy::new(Bare, |_: &u64| Some("gpt"));
+    let heard = Sink::new(|event| {
+        black_box(event);
+    });
+    let sink = telemetry().and(&heard);
+    let operation = ObserveLayer::operation().sink(sink.clone()).shape(shape());
+    let attempt = ObserveLayer::attempt().route("openai").sink(sink.clone()).shape(shape());
+    let stack = ServiceBuilder::new().layer(operation).layer(RetryLayer::new().sink(sink.clone())).layer(attempt);
+
+    let row = |name, allocations| Row { name, allocations };
+    row("observe", 0).holds(stack.service(Model(None)), || 1, succeeds);
+    let limited = Model(Some(Kind::LocalLimit));
+    row("observe, refused below", 1).holds(stack.service(limited), || 1, |result| fails(result, Kind::LocalLimit));
+
+    let operation = ObserveLayer::operation().sink(sink.clone()).shape(Http);
+    let attempt = ObserveLayer::attempt().route("openai").sink(sink).shape(Http);
+    let stack = ServiceBuilder::new().layer(operation).layer(RetryLayer::new().shape(Http)).layer(attempt);
+    let stack = stack.layer(ClassifyLayer::http());
+    row("observe, http", 0).holds(stack.service(Model(None)), || Request::new(()), |result| read(result.unwrap()));
 }
 
 fn refusals() {
@@ -169,18 +196,16 @@ fn http_bodies() {
         .layer(ClassifyLayer::http())
         .service(Model(None));
     let row = Row { name: "all layers, http", allocations: 0 };
-    row.holds(
-        stack,
-        || Request::new(()),
-        |result| {
-            let mut body = pin!(result.unwrap().into_body());
-            let cx = &mut Cx::from_waker(Waker::noop());
-            while let Poll::Ready(Some(frame)) = body.as_mut().poll_frame(cx) {
-                assert_eq!(frame.unwrap().into_data().unwrap(), "x");
-            }
-            assert!(body.is_end_stream());
-        },
-    );
+    row.holds(stack, || Request::new(()), |result| read(result.unwrap()));
+}
+
+fn read<B: Body<Data = Bytes, Error = Error>>(response: Response<B>) {
+    let mut body = pin!(response.into_body());
+    let cx = &mut Cx::from_waker(Waker::noop());
+    while let Poll::Ready(Some(frame)) = body.as_mut().poll_frame(cx) {
+        assert_eq!(frame.unwrap().into_data().unwrap(), "x");
+    }
+    assert!(body.is_end_stream());
 }
 
 /// A stream costs a box for each guard that there is; a contended permit costs tokio's one.
@@ -326,5 +351,40 @@ fn ask<S: Service<Req>, Req>(service: &mut S, request: Req) -> Result<S::Respons
     match pin!(service.call(request)).poll(cx) {
         Poll::Ready(result) => result,
         Poll::Pending => panic!("the model answers at once"),
+    }
+}
+
+/// Handles that count, as those of an exporter do.
+#[cfg(feature = "metrics")]
+mod recorder {
+    use metrics::{Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    };
+
+    pub(super) struct Atomics;
+
+    struct Total(AtomicU64);
+
+    impl HistogramFn for Total {
+        fn record(&self, value: f64) {
+            self.0.fetch_add(value.to_bits(), Relaxed);
+        }
+    }
+
+    impl Recorder for Atomics {
+        fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+        fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+        fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+        fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
+            Counter::from_arc(Arc::new(AtomicU64::new(0)))
+        }
+        fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+            Gauge::from_arc(Arc::new(AtomicU64::new(0)))
+        }
+        fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+            Histogram::from_arc(Arc::new(Total(AtomicU64::new(0))))
+        }
     }
 }

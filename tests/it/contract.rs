@@ -12,6 +12,7 @@ use seawall::{
     classify::ClassifyLayer,
     concurrency_limit::ConcurrencyLimitLayer,
     failover::Failover,
+    observe::{ObserveLayer, telemetry},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -82,6 +83,15 @@ fn rows() -> Vec<Row> {
             wrap: |inner| {
                 let two = Failover::new(inner.clone()).then(inner).on_failure();
                 Boxed::new(two.ready_within(seconds(1800)).unwrap())
+            },
+        },
+        Row {
+            folder: "observe",
+            layer: "ObserveLayer",
+            attempts: 1,
+            wrap: |inner| {
+                let (operation, attempt) = (ObserveLayer::operation(), ObserveLayer::attempt().route("a"));
+                Boxed::new(operation.sink(telemetry()).layer(attempt.sink(telemetry()).layer(inner)))
             },
         },
         Row {

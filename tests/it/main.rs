@@ -15,6 +15,7 @@ mod fake;
 mod floors;
 #[cfg(feature = "reqwest")]
 mod hostile;
+mod observe;
 mod provider;
 mod retry;
 mod sim;

@@ -83,7 +83,10 @@ mod traced {
             let (trail, sends) = match ended.outcome {
                 Some(Outcome::Failed(error)) => {
                     self.fail(error);
-                    (before.or(Some(error.trail())), Some(error.sends().saturating_add(earlier)))
+                    (
+                        before.filter(|before| !before.is_empty()).or_else(|| Some(error.trail())),
+                        Some(error.sends().saturating_add(earlier)),
+                    )
                 }
                 Some(Outcome::Whole) => (before, before.map(|_| earlier.saturating_add(1))),
                 None => {
