@@ -25,7 +25,7 @@ impl Order {
             if self.settings.rounds() > 1 {
                 layers.push(format!("retry ({} rounds)", self.settings.rounds()));
             }
-            layers.push(format!("failover ({failover:?})"));
+            layers.push(format!("failover ({failover})"));
         }
         layers
     }

@@ -42,24 +42,26 @@ impl<H: Clone> Plan<H> {
         let attempt = ObserveLayer::attempt().route(facts.label().clone()).sink(sink.clone());
 
         let service = Leaf::new(service, self.shape.clone());
-        let service = settings.timeout(&sink)?.shape(shape.clone()).layer(service);
+        let service = named("timeout", settings.timeout(&sink))?.shape(shape.clone()).layer(service);
         let service = attempt.shape(shape.clone()).layer(service);
-        let service = settings.concurrency()?.shape(shape.clone()).layer(service);
-        let service = settings.breaker(facts.gate(), &sink)?.shape(shape.clone()).layer(service);
-        Ok(Paved(settings.retry(&sink)?.shape(shape).layer(service)))
+        let service = named("concurrency_limit", settings.concurrency())?.shape(shape.clone()).layer(service);
+        let service =
+            named("circuit_breaker", settings.breaker(facts.gate(), &sink))?.shape(shape.clone()).layer(service);
+        Ok(Paved(named("retry", settings.retry(&sink))?.shape(shape).layer(service)))
     }
 
     /// Several routes, and what switches between them.
     pub(super) fn several<R>(&self, routes: R) -> Result<Several<R, H>, Invalid> {
         let shape = InCall(self.shape.clone());
-        let failover = Failover::of(routes, self.settings.failover()?, shape.clone()).sink(self.sink.clone());
-        Ok(Several(self.settings.next_rounds(&self.sink)?.shape(shape).layer(failover)))
+        let failover =
+            Failover::of(routes, named("failover", self.settings.failover())?, shape.clone()).sink(self.sink.clone());
+        Ok(Several(named("retry", self.settings.next_rounds(&self.sink))?.shape(shape).layer(failover)))
     }
 
     /// All of it, as one operation.
     pub(super) fn around<R>(self, inner: R) -> Result<Stack<R, H>, Invalid> {
         let (sink, shape) = (&self.sink, InCall(self.shape.clone()));
-        let inner = self.settings.total(sink)?.shape(shape.clone()).layer(inner);
+        let inner = named("timeout", self.settings.total(sink))?.shape(shape.clone()).layer(inner);
         let inner = ObserveLayer::operation().sink(sink.clone()).shape(shape).layer(inner);
         let names = self.routes.iter().map(|facts| facts.label().clone()).collect();
         let sends = self.settings.sends;
@@ -70,6 +72,10 @@ impl<H: Clone> Plan<H> {
         let (service, map, facts) = route.into_parts();
         Ok(Route::from_parts(self.route(service, &facts)?, map, facts))
     }
+}
+
+fn named<T>(layer: &'static str, made: Result<T, Invalid>) -> Result<T, Invalid> {
+    made.map_err(|invalid| invalid.of_layer(layer))
 }
 
 impl<S, M, H: Clone> Pave<H> for One<S, M> {

@@ -1,5 +1,5 @@
 use crate::{Error, Failover, Invalid, Kind};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// Long enough for a queue to move, and short beside an answer.
 const READY_WITHIN: Duration = Duration::from_secs(1);
@@ -135,5 +135,18 @@ impl Policy {
     /// The patience of a call that comes with its own: whoever grants more.
     pub(crate) fn patience(&self, own: Duration) -> Duration {
         own.max(self.wait_at_most)
+    }
+}
+
+/// What it switches after: `on 429, server`.
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on_429 = self.on_429.then_some("429");
+        let named = On::ALL.iter().filter(|on| self.named & on.bit() != 0).map(|on| on.kind().as_str());
+        let kinds: Vec<_> = on_429.into_iter().chain(named).collect();
+        match &*kinds {
+            [] => f.write_str("on refusals of ours"),
+            kinds => write!(f, "on {}", kinds.join(", ")),
+        }
     }
 }
