@@ -1,7 +1,11 @@
-//! Four hundred calls to a provider on a bad day: through a bare client, and through the stack.
+//! Four hundred calls to providers on a bad day: through a bare client, through a stack of one route, and through one
+//! that switches between two.
 //!
-//! Both run side by side, over real HTTP on loopback, each against a provider of its own that follows the same script.
-//! No network, no key. `-- --json` prints one object instead; `--seed N` and `--calls N` change the day.
+//! All run side by side, over real HTTP on loopback, each against providers of its own. They follow the same script; the
+//! second route has the same kind of day, with other faults at other times, as another region or vendor has.
+//!
+//! No network, no key. `-- --json` prints one object instead, in which `seawall` is the stack of two routes, or with
+//! `--routes 1` that of one; `--seed N` and `--calls N` change the day.
 #![allow(clippy::disallowed_methods)] // a program of its own, which measures real time
 
 mod report;
@@ -25,8 +29,16 @@ use tower::{Service, ServiceExt};
 /// Calls arrive within this time, as chance has it.
 const ARRIVALS: Duration = Duration::from_secs(5);
 
+const NAMES: [&str; 3] = ["bare", "one route", "two routes"];
+const DEADLINE: Duration = Duration::from_secs(15);
+/// These providers' answers take a tenth of a second.
+const SILENCE: Duration = Duration::from_secs(2);
+/// A day of five seconds: their outages last one, where real ones last minutes.
+const OPEN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+
 struct Options {
     json: bool,
+    routes: u32,
     seed: u64,
     calls: u32,
 }
@@ -39,27 +51,39 @@ async fn main() -> Result<(), Box<dyn StdError>> {
         progress.set_draw_target(indicatif::ProgressDrawTarget::hidden());
     }
     if !options.json {
-        println!("{} calls in {ARRIVALS:?} to a provider on a bad day (seed {})", options.calls, options.seed);
+        println!("{} calls in {ARRIVALS:?} to providers on a bad day (seed {})", options.calls, options.seed);
     }
 
-    let providers = [
-        MockProvider::start(Script::storm(options.seed)).await?,
-        MockProvider::start(Script::storm(options.seed)).await?,
-    ];
-    let bare = client(&providers[0])?;
-    let stack = Stack::chat(client(&providers[1])?)
-        .deadline(Duration::from_secs(15))
-        .whole(Duration::from_secs(2)) // this provider's answers take a tenth of a second
+    let [alone, one, first] = [(); 3].map(|()| Script::storm(options.seed));
+    let second = Script::storm(options.seed.wrapping_add(1));
+    let (alone, one) = (MockProvider::start(alone).await?, MockProvider::start(one).await?);
+    let (first, second) = (MockProvider::start(first).await?, MockProvider::start(second).await?);
+
+    let bare = client(&alone)?;
+    let lone = Stack::chat(client(&one)?).deadline(DEADLINE).whole(SILENCE).open_for(OPEN.0, OPEN.1).build()?;
+    let pair = Stack::chat(client(&first)?)
+        .name("first")
+        .then(client(&second)?)
+        .name("second")
+        .on_429()
+        .on_failure()
+        .deadline(DEADLINE)
+        .whole(SILENCE)
+        .open_for(OPEN.0, OPEN.1)
         .build()?;
-    let [bar_of_bare, bar_of_stack] = ["bare", "seawall"].map(|name| bar(&progress, name, &options));
-    let (bare, stack) = tokio::join!(run(bare, &options, bar_of_bare), run(stack, &options, bar_of_stack));
-    let [of_bare, of_stack] = providers;
-    let bare = Report::new(&bare, sends(of_bare).await);
-    let seawall = Report::new(&stack, sends(of_stack).await);
+    let [bar_1, bar_2, bar_3] = NAMES.map(|name| bar(&progress, name, &options));
+    let (bare, lone, pair) =
+        tokio::join!(run(bare, &options, bar_1), run(lone, &options, bar_2), run(pair, &options, bar_3));
+    let bare = Report::new(&bare, sends(alone).await);
+    let lone = Report::new(&lone, sends(one).await);
+    let pair = Report::new(&pair, sends(first).await + sends(second).await);
 
     match options.json {
-        true => println!(r#"{{"bare":{},"seawall":{}}}"#, bare.json(), seawall.json()),
-        false => report::print(&bare, &seawall),
+        true => {
+            let seawall = if options.routes == 1 { &lone } else { &pair };
+            println!(r#"{{"bare":{},"seawall":{}}}"#, bare.json(), seawall.json());
+        }
+        false => report::print(NAMES, [&bare, &lone, &pair]),
     }
     Ok(())
 }
@@ -98,21 +122,22 @@ async fn sends(provider: MockProvider) -> u64 {
 }
 
 fn bar(progress: &MultiProgress, name: &'static str, options: &Options) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix:8} {bar:40} {pos:>4} of {len} calls ended, {elapsed}");
+    let style = ProgressStyle::with_template("{prefix:10} {bar:40} {pos:>4} of {len} calls ended, {elapsed}");
     let bar = ProgressBar::new(options.calls.into()).with_prefix(name);
     progress.add(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
 }
 
 impl Options {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, Box<dyn StdError>> {
-        let mut options = Self { json: false, seed: 7, calls: 400 };
+        let mut options = Self { json: false, routes: 2, seed: 7, calls: 400 };
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next().ok_or_else(|| format!("{argument} wants a number"));
             match argument.as_str() {
                 "--json" => options.json = true,
+                "--routes" => options.routes = number()?.parse::<u32>()?.clamp(1, 2),
                 "--seed" => options.seed = number()?.parse()?,
                 "--calls" => options.calls = number()?.parse::<u32>()?.clamp(1, 2000),
-                _ => return Err(format!("{argument} is unknown: --json, --seed N, --calls N").into()),
+                _ => return Err(format!("{argument} is unknown: --json, --routes 1|2, --seed N, --calls N").into()),
             }
         }
         Ok(options)

@@ -1,5 +1,8 @@
 //! What came of the calls, as a table for people and as JSON for scripts.
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use seawall::{Error, GaveUp, chat::Reply};
 
@@ -65,13 +68,15 @@ impl Report {
     }
 }
 
-pub(crate) fn print(bare: &Report, seawall: &Report) {
-    let row = |name: &str, of: &dyn Fn(&Report) -> String| println!("{name:<28}{:>12}{:>12}", of(bare), of(seawall));
-    println!("\n{:<28}{:>12}{:>12}", "", "bare", "seawall");
+pub(crate) fn print(names: [&str; 3], reports: [&Report; 3]) {
+    let line = |name: &str, [one, two, three]: [String; 3]| println!("{name:<28}{one:>12}{two:>12}{three:>12}");
+    let row = |name: &str, of: &dyn Fn(&Report) -> String| line(name, reports.map(of));
+    println!();
+    line("", names.map(str::to_owned));
     row("calls", &|report| report.calls.to_string());
     row("answered", &|report| report.took.len().to_string());
     row("failed", &|report| (report.calls - report.took.len()).to_string());
-    let kinds: std::collections::BTreeSet<_> = bare.failures.keys().chain(seawall.failures.keys()).collect();
+    let kinds: BTreeSet<_> = reports.iter().flat_map(|report| report.failures.keys()).collect();
     for kind in kinds {
         row(&format!("  {kind}"), &|report| report.failures.get(kind).copied().unwrap_or(0).to_string());
     }
@@ -79,7 +84,9 @@ pub(crate) fn print(bare: &Report, seawall: &Report) {
     row("waited between attempts", &|report| format!("{:.1} s", report.waited.as_secs_f64()));
     row("answered within, p50", &|report| format!("{} ms", report.percentile(50)));
     row("answered within, p99", &|report| format!("{} ms", report.percentile(99)));
-    for (reason, calls) in &seawall.gave_up {
-        println!("seawall gave {calls} of them up, as {reason}");
+    for (name, report) in names.iter().zip(reports) {
+        for (reason, calls) in &report.gave_up {
+            println!("{name}: gave {calls} of them up, as {reason}");
+        }
     }
 }

@@ -1,4 +1,5 @@
 use super::{Answer, Fault, Garble, Limits, Phase, Script, When};
+use crate::Rng;
 use std::{num::NonZeroU32, time::Duration};
 
 const fn ms(millis: u64) -> Duration {
@@ -8,17 +9,23 @@ const fn ms(millis: u64) -> Duration {
 impl Script {
     /// A believable provider on a bad day, with waits short enough for a demonstration.
     ///
-    /// About one answer in four goes wrong: 429 and 503 with a wait, 500, 502, 529, resets, cut bodies, slow answers, a
-    /// few silences of three seconds, malformed bodies; one in two hundred is refused for its content, which no retry
-    /// mends. From 1.5 s to 2.5 s nothing works at all. It lets 100 requests through at once and 100 a second.
+    /// About one answer in five goes wrong: 503 with a wait, 500, 502, 529, resets, cut bodies, slow answers, a few silences
+    /// of three seconds, malformed bodies; one in two hundred is refused for its content, which no retry mends. For a
+    /// second in the first half nothing works at all, and for another half second in the second half everybody is rate
+    /// limited; the seed says when. It lets 100 requests through at once and 100 a second.
     #[must_use]
     pub fn storm(seed: u64) -> Self {
         let (rpm, burst) = (NonZeroU32::MIN.saturating_add(5999), NonZeroU32::MIN.saturating_add(99));
+        let rng = Rng::seeded(seed);
+        let (down, limited) = (ms(500) + rng.up_to(ms(1000)), ms(2500) + rng.up_to(ms(1500)));
         Self::seeded(seed)
             .answer(Answer::default().delay(ms(20)..ms(120)))
             .limits(Limits::default().requests_per_minute(rpm).burst(burst))
-            .outage(ms(1500)..ms(2500), Fault::status(503).header("retry-after", "1"))
-            .fault(When::chance(0.06), Fault::status(429).header("retry-after-ms", "250").header("retry-after", "1"))
+            .outage(down..down + ms(1000), Fault::status(503).header("retry-after", "1"))
+            .outage(
+                limited..limited + ms(500),
+                Fault::status(429).header("retry-after-ms", "500").header("retry-after", "1"),
+            )
             .fault(When::chance(0.03), Fault::status(500))
             .fault(When::chance(0.01), Fault::status(502).header("content-type", "text/html").body(BAD_GATEWAY))
             .fault(When::chance(0.04), Fault::status(503).header("retry-after-ms", "500"))

@@ -153,7 +153,11 @@ impl Settings {
     }
 
     pub(super) fn concurrency(&self) -> Result<ConcurrencyLimitLayer, Invalid> {
-        self.concurrency.map_or_else(|| Ok(ConcurrencyLimitLayer::unlimited()), ConcurrencyLimitLayer::new)
+        match self.concurrency {
+            Some(0) => Err(Invalid::new("concurrency", "zero lets no call through; set at least 1, or leave it out")),
+            Some(most) => ConcurrencyLimitLayer::new(most),
+            None => Ok(ConcurrencyLimitLayer::unlimited()),
+        }
     }
 
     pub(super) fn breaker(&self, gate: &Gate, sink: &Sink) -> Result<CircuitBreakerLayer, Invalid> {

@@ -47,7 +47,7 @@ impl<P: Policy> Ticket<P> {
     pub(super) fn failed(&mut self, error: &Error) {
         let told = error.retry_after().filter(|told| !told.is_zero());
         let is_against = error.is_against_provider();
-        if is_against || error.kind() == Kind::RateLimited && error.origin() == Origin::Provider {
+        if error.kind() == Kind::RateLimited && error.origin() == Origin::Provider {
             self.circuit.cool(self.mark, error, told);
         }
         let Some(pass) = self.pass.take() else { return };
