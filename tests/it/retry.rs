@@ -1,5 +1,6 @@
 //! Retries, in virtual time.
 mod budget;
+mod keep_last;
 mod limits;
 mod properties;
 mod replay;

@@ -159,8 +159,12 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
         if !error.is_retryable() {
             return Err(error.after(mem::take(this.trail)));
         }
-        let kept = this.again.as_ref().map_or_else(|reason| Err(*reason), |_| Ok(()));
-        match kept.and_then(|()| policy.wait(&error, this.past, this.context.as_ref(), now)) {
+        let context = this.context.as_ref();
+        let wait = match *this.again {
+            Ok(_) => policy.wait(&error, this.past, context, now),
+            Err(reason) => Err(policy.without_copy(reason, &error, this.past, context, now)),
+        };
+        match wait {
             Ok(wait) => {
                 if let Some(sink) = sink {
                     let retry = if error.is_refusal() { 0 } else { this.past.retries };
@@ -170,10 +174,6 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
                 Ok(wait)
             }
             Err(reason) => {
-                let reason = match reason {
-                    GaveUp::AttemptsSpent | GaveUp::SendsSpent if error.is_refusal() => GaveUp::NotKept,
-                    reason => reason,
-                };
                 let error = error.after(mem::take(this.trail)).with_gave_up(reason);
                 if let Some(sink) = sink {
                     sink.emit(What::GaveUp { error: &error, reason });

@@ -55,9 +55,19 @@ impl Default for RetryLayer {
 impl<H, P> RetryLayer<H, P> {
     /// Sets how often a call is asked again. Default 2, which makes three attempts.
     ///
-    /// With 0 no copy of a request is kept, and refusals are not waited out either.
+    /// With 0 no copy of a request is kept, and refusals are not waited out either, but with [`keep_last`](Self::keep_last).
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.settings.policy.max_retries = retries;
+        self
+    }
+
+    /// Keeps a copy of the request for the last attempt too, so that a refusal of ours which meets it is waited out.
+    ///
+    /// Worth its price, one more clone of a request whose other attempts have failed, where something inside refuses: the
+    /// stack sets it, as its circuit and its limits do. A refusal spends neither an attempt nor a send, so the call is
+    /// bounded by [`patience`](Self::patience) then; failures end it as they would without.
+    pub fn keep_last(mut self) -> Self {
+        self.settings.policy.keep_last = true;
         self
     }
 
@@ -84,8 +94,9 @@ impl<H, P> RetryLayer<H, P> {
 
     /// Sets the delays between attempts. Default [`Backoff::default`].
     pub fn schedule<T: Schedule>(self, schedule: T) -> RetryLayer<H, T> {
-        let Settings { policy: Policy { max_retries, max_wait, patience, budget, rng, .. }, sink } = self.settings;
-        let policy = Policy { max_retries, max_wait, patience, schedule, budget, rng };
+        let Settings { policy, sink } = self.settings;
+        let Policy { max_retries, keep_last, max_wait, patience, budget, rng, .. } = policy;
+        let policy = Policy { max_retries, keep_last, max_wait, patience, schedule, budget, rng };
         RetryLayer { settings: Settings { policy, sink }, shape: self.shape }
     }
 

@@ -51,7 +51,8 @@
 //! Nothing of its own: readiness is that of the wrapped service. While it waits it holds a clone that is not ready.
 //!
 //! Of the request it keeps a copy as long as a retry can follow, and hands the last attempt the copy itself. A call with
-//! one attempt or one send is therefore never cloned, and a refusal at the last attempt is not waited out.
+//! one attempt or one send is therefore never cloned, and a refusal at the last attempt is not waited out. Where something
+//! inside refuses, [`keep_last`](RetryLayer::keep_last) keeps a copy for that as well.
 //!
 //! # On drop
 //! The running attempt, or the wait, is cancelled. What was drawn from the budget is not given back.

@@ -14,6 +14,7 @@ const TICK: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug)]
 pub(super) struct Policy<P> {
     pub(super) max_retries: u32,
+    pub(super) keep_last: bool,
     pub(super) max_wait: Duration,
     pub(super) patience: Duration,
     pub(super) schedule: P,
@@ -41,12 +42,13 @@ impl<P> Default for Past<P> {
 impl Default for Policy<Backoff> {
     fn default() -> Self {
         let (schedule, budget, rng) = (Backoff::default(), Budget::default(), Rng::new());
-        Self { max_retries: MAX_RETRIES, max_wait: MAX_WAIT, patience: PATIENCE, schedule, budget, rng }
+        let (max_wait, patience) = (MAX_WAIT, PATIENCE);
+        Self { max_retries: MAX_RETRIES, keep_last: false, max_wait, patience, schedule, budget, rng }
     }
 }
 
 impl<P> Policy<P> {
-    /// A copy of the request for the attempt after the next, or why there can be none.
+    /// A copy of the request for the attempt after the next, or why there is none: a failure of the next ends the call then.
     pub(super) fn keep<Req, H: Replay<Req>>(
         &self,
         shape: &H,
@@ -54,13 +56,27 @@ impl<P> Policy<P> {
         past: &Past<P>,
         context: Option<&Context>,
     ) -> Result<Req, GaveUp> {
+        let last = self.is_last(past, context);
+        if !self.waits_at_the_last(context) {
+            last?;
+        }
+        shape.again(request).ok_or_else(|| last.err().unwrap_or(GaveUp::NotReplayable))
+    }
+
+    /// Why no failure of the next attempt is followed by another one.
+    fn is_last(&self, past: &Past<P>, context: Option<&Context>) -> Result<(), GaveUp> {
         if past.retries >= self.max_retries {
             return Err(GaveUp::AttemptsSpent);
         }
         match context {
             Some(context) if context.sends_left.saturating_sub(past.sends) <= 1 => Err(GaveUp::SendsSpent),
-            _ => shape.again(request).ok_or(GaveUp::NotReplayable),
+            _ => Ok(()),
         }
+    }
+
+    /// Whether a refusal may be waited out that comes when attempts or sends are spent: it spends neither.
+    fn waits_at_the_last(&self, context: Option<&Context>) -> bool {
+        self.keep_last && !self.patience.is_zero() && !context.is_some_and(|context| context.others)
     }
 
     /// Counts how an attempt ended: the first of a call that was sent pays into the budget.
@@ -73,6 +89,26 @@ impl<P> Policy<P> {
 }
 
 impl<P: Schedule> Policy<P> {
+    /// Why a retryable failure ends a call that kept no copy, and for what `reason` it kept none.
+    pub(super) fn without_copy(
+        &self,
+        reason: GaveUp,
+        error: &Error,
+        past: &mut Past<P>,
+        context: Option<&Context>,
+        now: Instant,
+    ) -> GaveUp {
+        if !error.is_refusal() {
+            return reason;
+        }
+        // A copy is missed only by a refusal that it could have waited with.
+        match self.wait(error, past, context, now) {
+            Err(reason) => reason,
+            Ok(_) if reason == GaveUp::NotReplayable || self.keep_last => GaveUp::NotReplayable,
+            Ok(_) => GaveUp::NotKept,
+        }
+    }
+
     /// How long to wait before a retryable failure is asked again; what that costs is spent.
     pub(super) fn wait(
         &self,
@@ -84,6 +120,9 @@ impl<P: Schedule> Policy<P> {
         let context = context.copied().unwrap_or_else(|| Context::default().with_sends_left(u32::MAX));
         let left = context.deadline.map(|deadline| deadline.saturating_duration_since(now));
         let room = left.map_or(Duration::MAX, |left| left.saturating_sub(TICK));
+        if past.retries >= self.max_retries && !error.is_refusal() {
+            return Err(GaveUp::AttemptsSpent);
+        }
         if past.sends >= context.sends_left {
             return Err(GaveUp::SendsSpent);
         }
@@ -268,6 +307,7 @@ mod tests {
         let policy = Policy {
             schedule,
             max_retries: 9,
+            keep_last: false,
             max_wait: MAX_WAIT,
             patience: PATIENCE,
             budget: Budget::default(),
@@ -288,5 +328,34 @@ mod tests {
         assert_eq!((keep(1, 1, None), keep(2, 2, None)), (Ok(()), Err(AttemptsSpent)));
         assert_eq!((keep(0, 0, capped), keep(1, 1, capped)), (Ok(()), Err(SendsSpent)));
         assert_eq!(asked(&Error::provider(Kind::Server), 1, Context::default().with_sends_left(2)), Err(SendsSpent));
+    }
+
+    #[test]
+    fn a_copy_is_kept_for_the_last_attempt_only_where_it_was_asked_for_and_can_be_waited_with() {
+        let keeping = Policy { keep_last: true, ..Policy::default() };
+        let keep = |policy: &Policy<_>, retries, context: Context| {
+            policy.keep(&crate::Bare, &(), &Past { retries, sends: retries, ..Past::default() }, Some(&context))
+        };
+        let one = Context::default().with_sends_left(1);
+        for (retries, context) in [(0, one), (2, Context::default()), (9, one)] {
+            assert_eq!(keep(&keeping, retries, context), Ok(()));
+            assert!(keep(&Policy::default(), retries, context).is_err());
+            assert!(keep(&keeping, retries, context.with_others(true)).is_err(), "a switch is better than the wait");
+            let hasty = Policy { patience: Duration::ZERO, ..keeping.clone() };
+            assert!(keep(&hasty, retries, context).is_err(), "no refusal is waited out");
+        }
+    }
+
+    #[test]
+    fn a_copy_beyond_the_last_attempt_is_for_refusals_alone() {
+        let policy = Policy { keep_last: true, ..Policy::default() };
+        let wait = |error: &Error, retries, sends| {
+            let mut past = Past { retries, sends, ..Past::default() };
+            policy.wait(error, &mut past, Some(&Context::default()), time::now())
+        };
+        let failure = Error::provider(Kind::Server);
+        assert_eq!((wait(&failure, 2, 3), wait(&failure, 1, 6)), (Err(AttemptsSpent), Err(SendsSpent)));
+        assert!(wait(&cooling(1), 2, 3).is_ok());
+        assert_eq!(wait(&cooling(1), 2, 6), Err(SendsSpent), "sent by retries further in");
     }
 }

@@ -62,14 +62,18 @@ proptest! {
         script in proptest::collection::vec(fault(), 0..40),
         sends in 0u32..10,
         millis in proptest::option::of(0u64..120_000),
-        (others, seed) in (any::<bool>(), any::<u64>()),
+        (others, keep_last, seed) in (any::<bool>(), any::<bool>(), any::<u64>()),
+        retries in 0u32..4,
     ) {
         run(async move {
             let start = Instant::now();
             let deadline = millis.map(|millis| start + Duration::from_millis(millis));
             let mut context = Context::default().with_sends_left(sends).with_others(others);
             context.deadline = deadline;
-            let layer = || RetryLayer::new().seed(seed).shape(InCall(Bare));
+            let layer = || {
+                let layer = RetryLayer::new().max_retries(retries).seed(seed).shape(InCall(Bare));
+                if keep_last { layer.keep_last() } else { layer }
+            };
             let seen = Seen::default();
             let model = scripted(script, seen.clone());
             let service = ServiceBuilder::new().layer(layer()).layer(layer()).layer(layer()).service(model.clone());
@@ -89,6 +93,7 @@ proptest! {
                 assert_eq!(error.sends(), sent, "the error counts what was sent");
                 assert!(error.gave_up().is_none_or(|_| error.is_retryable()), "{error}");
                 assert!(!error.is_retryable() || error.gave_up().is_some(), "{error}");
+                assert!(!keep_last || error.gave_up() != Some(GaveUp::NotKept), "{error}");
             }
             assert_eq!(model.live(), 0);
         });

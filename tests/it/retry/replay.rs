@@ -7,7 +7,13 @@ use std::{
 };
 
 /// A request that counts its copies, and may bring a context.
-struct Counted(Arc<AtomicU32>, Option<Context>);
+pub struct Counted(Arc<AtomicU32>, Option<Context>);
+
+impl Counted {
+    pub fn new(copies: &Arc<AtomicU32>, context: Option<Context>) -> Self {
+        Self(copies.clone(), context)
+    }
+}
 
 impl Clone for Counted {
     fn clone(&self) -> Self {
@@ -18,7 +24,7 @@ impl Clone for Counted {
 
 /// Reads the context of `Counted`.
 #[derive(Clone)]
-struct Counts;
+pub struct Counts;
 
 impl Shape<Counted> for Counts {
     fn context(&self, request: &Counted) -> Option<Context> {
@@ -73,7 +79,7 @@ async fn without_retries_a_refusal_is_not_waited_out_either() {
 
 /// Requests whose body can be read once.
 #[derive(Clone)]
-struct Once;
+pub struct Once;
 
 impl Shape<u32> for Once {}
 
