@@ -71,7 +71,7 @@ impl Error {
 
     /// Sets the provider's own words, which are kept out of `Display` and `Debug`. What looks like a key is masked.
     ///
-    /// Words of ours, on an error of origin [`Local`](Origin::Local), are shown: never put a prompt there.
+    /// Words of ours, on an error of origin [`Local`](crate::Origin::Local), are shown: never put a prompt there.
     #[must_use]
     pub fn with_message(mut self, message: impl AsRef<str>) -> Self {
         self.0.message = Some(secret::mask(message.as_ref()).into());
