@@ -4,6 +4,7 @@
 mod attack;
 #[cfg(feature = "reqwest")]
 mod cases;
+mod circuit_breaker;
 mod classify;
 mod client;
 mod concurrency_limit;

@@ -54,7 +54,7 @@ impl<P: Policy> Circuit<P> {
         if forced == Some(CircuitState::Open) {
             return Err(Error::refusal(Kind::CircuitOpen));
         }
-        let mark = self.gate.admit().map_err(|left| self.cooling(left, forced))?;
+        let mark = self.gate.admit().map_err(|left| self.cooling(left, hand))?;
         let pass = match forced {
             Some(_) => None,
             None => Some(self.pass(hand)?),
@@ -73,8 +73,8 @@ impl<P: Policy> Circuit<P> {
     }
 
     /// The account cools down; if the circuit is open for longer, that is the wait that is needed.
-    fn cooling(&self, left: Duration, forced: Option<CircuitState>) -> Error {
-        let open = forced.is_none().then(|| self.machine.left(time::now())).flatten();
+    fn cooling(&self, left: Duration, hand: Hand) -> Error {
+        let open = self.machine.left(hand.moves(), time::now());
         match open.filter(|open| open.wait >= left) {
             Some(open) => refusal(open),
             None => Error::refusal(Kind::CoolingDown).with_retry_after(left),

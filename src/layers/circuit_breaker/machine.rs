@@ -72,13 +72,15 @@ impl<P: Policy> Machine<P> {
     }
 
     /// How long it refuses, if it is open.
-    pub(super) fn left(&self, now: Instant) -> Option<Refused> {
-        if self.word.load(Ordering::Acquire) & SHUT == 0 {
+    pub(super) fn left(&self, hand: u64, now: Instant) -> Option<Refused> {
+        if !self.is_shut() {
             return None;
         }
         let inner = self.lock();
         match inner.state {
-            State::Open { until, .. } if until > now => Some(inner.refused(until - now)),
+            State::Open { until, .. } if until > now && self.hand.load(Ordering::Relaxed) == hand => {
+                Some(inner.refused(until - now))
+            }
             _ => None,
         }
     }
@@ -174,6 +176,8 @@ impl<P: Policy> Machine<P> {
         inner.state = State::Open { until: time::after(now, wait), wait };
         inner.root = Some(Arc::clone(&root));
         self.shift(SHUT);
+        // The wait of the probes is over; it may have been the longer one.
+        door.probe(Duration::ZERO);
         door.open(wait);
         Change::Opened { wait, root }
     }

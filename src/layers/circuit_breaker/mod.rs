@@ -108,3 +108,6 @@ pub use policy::{Policy, Trip};
 pub use service::CircuitBreaker;
 pub use ticket::Ticket;
 pub use window::Window;
+
+#[cfg(test)]
+mod under_loom;

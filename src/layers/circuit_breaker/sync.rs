@@ -1,4 +1,4 @@
-//! What the machine synchronises by; a test gives it loom's instead.
+//! What the machine is synchronised by; a test gives it loom's instead.
 pub(super) use std::sync::{
     Mutex, MutexGuard,
     atomic::{AtomicU64, Ordering},
