@@ -106,11 +106,23 @@ impl<R: Routes, S, M, H> Failover<Then<R, S, M>, H> {
     }
 
     /// Asks the route also after a context overflow, for which no other is asked. In its turn it is asked like any.
+    ///
+    /// The first route has no such method, as nothing comes before it:
+    /// ```compile_fail,E0599
+    /// let service = seawall::failover::Failover::new("a").larger().then("b");
+    /// ```
     pub fn larger(self) -> Self {
         self.with_routes(|routes| routes.change(Route::larger))
     }
 
-    /// Adds the route that is asked next. More than 64 do not compile.
+    /// Adds the route that is asked next. More than 64 do not compile:
+    /// ```compile_fail,E0080
+    /// macro_rules! eight {
+    ///     ($to:expr) => { $to.then(()).then(()).then(()).then(()).then(()).then(()).then(()).then(()) };
+    /// }
+    /// let first = seawall::failover::Failover::new(());
+    /// let service = eight!(eight!(eight!(eight!(eight!(eight!(eight!(eight!(first))))))));
+    /// ```
     pub fn then<T>(self, service: T) -> Failover<Then<Then<R, S, M>, T>, H> {
         self.with_routes(|routes| Then::new(routes, Route::new(service)))
     }
