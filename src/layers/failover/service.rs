@@ -68,7 +68,8 @@ impl<S, M, H> Failover<One<S, M>, H> {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
     }
 
-    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before. Requests in a
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
     pub fn map<N>(self, map: N) -> Failover<One<S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
@@ -95,7 +96,8 @@ impl<R: Routes, S, M, H> Failover<Then<R, S, M>, H> {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
     }
 
-    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before. Requests in a
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
     pub fn map<N>(self, map: N) -> Failover<Then<R, S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
