@@ -179,7 +179,7 @@ impl Settings {
 
     /// Of one route. It waits out what the circuit and the limits inside it refuse, also at its last attempt.
     pub(super) fn retry(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
-        let mut layer = self.waits(sink)?;
+        let mut layer = self.waits(sink)?.keep_last();
         if let Some(retries) = self.max_retries {
             layer = layer.max_retries(retries);
         }

@@ -73,7 +73,7 @@
 //!
 //! # What it reserves
 //! Nothing: it is always ready, and makes a clone of the chosen route ready in each call's future. Of the request it keeps
-//! a copy as long as another route may be asked.
+//! a copy as long as another route may be asked; one that [cannot be copied](crate::Replay) goes to the chosen route alone.
 //!
 //! # On drop
 //! The route that is asked is dropped, and no other one is asked.

@@ -6,7 +6,10 @@ const READY_WITHIN: Duration = Duration::from_secs(1);
 
 /// A kind of failure that another route may be asked after, by name.
 ///
-/// What would fail there too, or hide a mistake (a bad key, a malformed request, your own credit), has no name here.
+/// What would fail there too, or hide a mistake (a bad key, a malformed request, your own credit), has no name here:
+/// ```compile_fail,E0599
+/// let on = seawall::failover::On::Auth;
+/// ```
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum On {

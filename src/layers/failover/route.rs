@@ -85,7 +85,8 @@ impl<S, M> Route<S, M> {
         self
     }
 
-    /// Changes the requests of this route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of this route, by any [`Map`](crate::Map), after the maps set before. Requests in a
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
     #[must_use]
     pub fn map<N>(self, map: N) -> Route<S, Both<M, N>> {
         Route { service: self.service, map: Both(self.map, map), facts: self.facts }
@@ -104,7 +105,6 @@ impl<S, M> Route<S, M> {
     }
 
     /// For who puts layers around the service.
-    #[expect(dead_code, reason = "for the stack's builder")]
     pub(crate) fn into_parts(self) -> (S, M, Facts) {
         (self.service, self.map, self.facts)
     }

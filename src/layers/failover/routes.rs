@@ -51,7 +51,6 @@ impl<S, M> One<S, M> {
         Self(joined(route, 0))
     }
 
-    #[expect(dead_code, reason = "for the stack's builder")]
     pub(crate) fn into_route(self) -> Route<S, M> {
         left(self.0)
     }
@@ -69,7 +68,6 @@ impl<R: Routes, S, M> Then<R, S, M> {
         Self(routes, joined(route, position))
     }
 
-    #[expect(dead_code, reason = "for the stack's builder")]
     pub(crate) fn into_parts(self) -> (R, Route<S, M>) {
         (self.0, left(self.1))
     }

@@ -68,7 +68,8 @@ impl<S, M, H> Failover<One<S, M>, H> {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
     }
 
-    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before. Requests in a
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
     pub fn map<N>(self, map: N) -> Failover<One<S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
@@ -95,7 +96,8 @@ impl<R: Routes, S, M, H> Failover<Then<R, S, M>, H> {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
     }
 
-    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before. Requests in a
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
     pub fn map<N>(self, map: N) -> Failover<Then<R, S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
@@ -106,11 +108,23 @@ impl<R: Routes, S, M, H> Failover<Then<R, S, M>, H> {
     }
 
     /// Asks the route also after a context overflow, for which no other is asked. In its turn it is asked like any.
+    ///
+    /// The first route has no such method, as nothing comes before it:
+    /// ```compile_fail,E0599
+    /// let service = seawall::failover::Failover::new("a").larger().then("b");
+    /// ```
     pub fn larger(self) -> Self {
         self.with_routes(|routes| routes.change(Route::larger))
     }
 
-    /// Adds the route that is asked next. More than 64 do not compile.
+    /// Adds the route that is asked next. More than 64 do not compile:
+    /// ```compile_fail,E0080
+    /// macro_rules! eight {
+    ///     ($to:expr) => { $to.then(()).then(()).then(()).then(()).then(()).then(()).then(()).then(()) };
+    /// }
+    /// let first = seawall::failover::Failover::new(());
+    /// let service = eight!(eight!(eight!(eight!(eight!(eight!(eight!(eight!(first))))))));
+    /// ```
     pub fn then<T>(self, service: T) -> Failover<Then<Then<R, S, M>, T>, H> {
         self.with_routes(|routes| Then::new(routes, Route::new(service)))
     }
