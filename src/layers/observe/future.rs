@@ -50,7 +50,7 @@ where
         let Some(observation) = this.observation.as_mut() else { return Poll::Pending };
         let result = ready!(observation.poll(|| future.poll(cx)));
         // What the call holds goes now, and not with this future, which may be kept.
-        observation.scope(|| this.state.set(State::Over));
+        this.state.set(State::Over);
         let observation = this.observation.take().expect("borrowed just above");
         Poll::Ready(match result {
             Ok(response) => {
