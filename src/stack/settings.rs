@@ -177,9 +177,12 @@ impl Settings {
         Ok(layer)
     }
 
-    /// Of one route. It waits out what the circuit and the limits inside it refuse, also at its last attempt.
+    /// Of one route. It waits out what the circuit and the limits inside it refuse, also at the last of several attempts.
     pub(super) fn retry(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
-        let mut layer = self.waits(sink)?.keep_last();
+        let mut layer = self.waits(sink)?;
+        if self.max_retries != Some(0) && self.most_sends() > 1 {
+            layer = layer.keep_last();
+        }
         if let Some(retries) = self.max_retries {
             layer = layer.max_retries(retries);
         }
@@ -191,7 +194,8 @@ impl Settings {
 
     /// Around all routes: waits for the one that opens first. Its budget is its own: what a round sends, routes have paid for.
     pub(super) fn next_rounds(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {
-        Ok(self.waits(sink)?.max_retries(self.rounds() - 1))
+        let layer = self.waits(sink)?.max_retries(self.rounds() - 1);
+        Ok(if self.rounds() > 1 { layer.keep_last() } else { layer.patience(Duration::ZERO) })
     }
 
     fn waits(&self, sink: &Sink) -> Result<RetryLayer, Invalid> {

@@ -323,7 +323,8 @@ async fn a_request_is_copied_only_where_a_retry_can_follow() {
     }
     guarded(async {
         let builder = || Stack::bare(fake::fake(|_, _: Counted| fake::failing::<u32>(Kind::Server)));
-        for (built, copies) in [(builder(), 2), (builder().sends(1), 0), (builder().max_retries(0), 0)] {
+        // The third copy is for a refusal of ours that meets the last attempt; a lone retry layer keeps none.
+        for (built, copies) in [(builder(), 3), (builder().sends(1), 0), (builder().max_retries(0), 0)] {
             let count = Arc::new(AtomicU32::new(0));
             built.build().unwrap().ask(Counted(Arc::clone(&count))).await.unwrap_err();
             assert_eq!(count.load(Relaxed), copies);

@@ -115,16 +115,9 @@ impl<P: Policy> Circuit<P> {
         self.gate.passed(mark);
     }
 
-    /// Closes the account for as long as a failure asks for; `limited` is its kind.
+    /// Closes the account for as long as a rate limit asks for, or a step.
     pub(super) fn cool(&self, mark: Mark, error: &Error, told: Option<Duration>) {
-        let wait = match (error.kind(), told) {
-            (Kind::RateLimited, told) => self.gate.limited(mark, told),
-            (_, Some(told)) => {
-                self.gate.cool_down(told);
-                told
-            }
-            (_, None) => return,
-        };
+        let wait = self.gate.limited(mark, told);
         if let Some(sink) = &self.sink {
             sink.emit(What::CoolingDown { error, wait });
         }

@@ -31,7 +31,7 @@
 //! | how a call ended | circuit | account |
 //! |---|---|---|
 //! | answered whole | success | its rate limits in a row are over |
-//! | a failure [against the provider](crate::Error::is_against_provider) | failure | cools down for the wait that it names, if it names one |
+//! | a failure [against the provider](crate::Error::is_against_provider) | failure | nothing; a wait that it names extends the open time |
 //! | rate limited by the provider | nothing | cools down for the wait that is told, or a step of 1 s that doubles with each in a row to 60 s |
 //! | any other error, a refusal of ours, a panic, a reader or caller who left | nothing | nothing |
 //! | dropped after its [deadline](crate::Context::deadline), before its head | failure | nothing |

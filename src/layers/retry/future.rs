@@ -156,7 +156,7 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
         let this = self.project();
         let (now, Settings { policy, sink }) = (time::now(), &**this.settings);
         policy.record(this.past, error.sends(), now);
-        if !error.is_retryable() {
+        if !error.is_retryable() || policy.is_off() {
             return Err(error.after(mem::take(this.trail)));
         }
         let context = this.context.as_ref();

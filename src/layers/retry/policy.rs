@@ -48,6 +48,11 @@ impl Default for Policy<Backoff> {
 }
 
 impl<P> Policy<P> {
+    /// Whether it never asks again, and so gives nothing up.
+    pub(super) fn is_off(&self) -> bool {
+        self.max_retries == 0 && self.patience.is_zero() && !self.keep_last
+    }
+
     /// A copy of the request for the attempt after the next, or why there is none: a failure of the next ends the call then.
     pub(super) fn keep<Req, H: Replay<Req>>(
         &self,

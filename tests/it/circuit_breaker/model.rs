@@ -181,8 +181,7 @@ impl Reference {
                 let step = 60.min(1 << (self.limits_in_a_row - 1).min(6));
                 self.cool(if told > 0 { told } else { step });
             }
-            End::Fails => self.cool(told),
-            End::Neutral => {}
+            End::Fails | End::Neutral => {}
         }
         match (&mut self.phase, end) {
             (Phase::Open { until, .. }, End::Fails) if counts && told > 0 => {

@@ -285,7 +285,7 @@ fn what_cannot_take_effect_is_refused_with_its_layer_and_a_reason() {
         (refused(Stack::list(Bare, vec![Route::new(model()).larger()]).build()), "failover", "larger"),
         (refused(Stack::bare(model()).concurrency(0).build()), "concurrency_limit", "concurrency"),
         (refused(Stack::bare(model()).probes(0).build()), "circuit_breaker", "probes"),
-        (refused(Stack::bare(model()).open_for(seconds(2), seconds(1)).build()), "circuit_breaker", "cap"),
+        (refused(Stack::bare(model()).open_for(seconds(2), seconds(1)).build()), "circuit_breaker", "open_for"),
         (refused(Stack::bare(model()).max_retries(6).build()), "retry", "max_retries"),
         (refused(Stack::bare(model()).deadline(Duration::ZERO).build()), "timeout", "deadline"),
     ];
