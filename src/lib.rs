@@ -17,6 +17,7 @@
 //! - [`Error`] is what every failure becomes, once, at the bottom. Layers only ask its questions.
 //! - [`classify`] makes it of HTTP answers, transport errors and anybody's own errors.
 //! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts.
+//! - [`observe`] makes spans and metrics of calls, and tells whoever listens.
 //! - [`Stack`] puts the layers in their places; each also stands alone in a `tower::ServiceBuilder`.
 //! - [`chat`] and [`provider`] are the words of a conversation, and clients that speak them.
 //! - [`sse`] cuts a stream of server-sent events into frames.
