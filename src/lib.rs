@@ -18,6 +18,8 @@
 //! - [`classify`] makes it of HTTP answers, transport errors and anybody's own errors.
 //! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts;
 //!   [`concurrency_limit`] lets so many calls through at once, to the end of their answers.
+//! - [`circuit_breaker`] stops asking a provider that fails or limits; [`failover`] asks the next one.
+//! - [`observe`] makes spans and metrics of calls, and tells whoever listens.
 //! - [`Stack`] puts the layers in their places; each also stands alone in a `tower::ServiceBuilder`.
 //! - [`chat`] and [`provider`] are the words of a conversation, and clients that speak them.
 //! - [`sse`] cuts a stream of server-sent events into frames.

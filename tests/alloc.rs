@@ -44,6 +44,7 @@ fn main() {
     whole_replies();
     refusals();
     closed_gates();
+    stacks();
     http_bodies();
     what_is_not_free();
     answers_of_many_parts();
@@ -96,7 +97,6 @@ fn whole_replies() {
     row("failover: a list of two routes", 0).holds(list, || 1, succeeds);
 
     row("all layers", 0).holds(all.service(Model(None)), || 1, succeeds);
-    row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
     let refused = Model(Some(Kind::Credit));
     row("all layers, refused below", 1).holds(all.service(refused), || 1, |result| fails(result, Kind::Credit));
 }
@@ -159,6 +159,38 @@ fn refusals() {
 }
 
 /// The failure that opened a circuit was copied once, and is shared by its refusals.
+/// Whole, with a recorder installed and a listener of one's own.
+fn stacks() {
+    let listener = Sink::new(|event| {
+        black_box(event);
+    });
+    let row = |name, allocations| Row { name, allocations };
+    let day = Duration::from_secs(86_400);
+    let lone = |model| Stack::bare(model).key_by(|_: &u64| Some("model")).sink(listener.clone());
+    row("Stack::bare", 0).holds(Stack::bare(Model(None)).build().unwrap(), || 1, succeeds);
+    row("Stack::bare, everything set", 0).holds(
+        lone(Model(None)).deadline(day).concurrency(8).build().unwrap(),
+        || 1,
+        succeeds,
+    );
+    let two = || Stack::bare(Model(None)).then(Model(None)).on_429().on_failure();
+    row("Stack::bare, two routes", 0).holds(two().build().unwrap(), || 1, succeeds);
+    row("Stack::bare, two routes in rounds", 0).holds(two().rounds(2).build().unwrap(), || 1, succeeds);
+    let list = vec![Route::new(Model(None)), Route::new(Model(None))];
+    row("Stack::list, two routes", 0).holds(Stack::list(Bare, list).on_429().build().unwrap(), || 1, succeeds);
+
+    let opens = Window::default().consecutive(1).unwrap();
+    let broken = lone(Model(Some(Kind::Timeout))).max_retries(0).circuit(opens).open_for(day, day);
+    let mut broken = broken.build().unwrap();
+    fails(ask(&mut broken, 1), Kind::Timeout);
+    row("Stack::bare, circuit open", 1).holds(broken, || 1, |result| fails(result, Kind::CircuitOpen));
+    // With retries, a wait that is too long for the call ends it at once.
+    let gate = Gate::new();
+    let cooling = Stack::bare(Model(None)).gate(&gate).build().unwrap();
+    gate.cool_down(day);
+    row("Stack::bare, cooling down", 1).holds(cooling, || 1, |result| fails(result, Kind::CoolingDown));
+}
+
 fn closed_gates() {
     let row = |name| Row { name, allocations: 1 };
     let around = |model, gate: &Gate| {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http_body::{Body, Frame};
 use seawall::{
-    Bare, Error, Kind, Outcome, Sink, Usage, What,
+    Bare, Error, Outcome, Sink, Usage, What,
     chat::{Answer as Whole, Item, Message, Reply, Request},
     observe::{Observe, ObserveLayer},
 };
@@ -24,7 +24,9 @@ use std::{
 };
 use tower::{Layer, Service};
 
+#[cfg(any(feature = "metrics", feature = "tracing"))]
 const KEY: &str = "sk-proj-abcdefghijklmnopqrstuvwxyz";
+#[cfg(any(feature = "metrics", feature = "tracing"))]
 const PROMPT: &str = "the patient is called Ada";
 
 /// What a listener was told: `operation`, `attempt` or another word, the route, and how it went.
@@ -114,7 +116,8 @@ fn streams(items: impl Fn() -> Vec<Result<Item, Error>> + Send + Sync + 'static)
 }
 
 /// An error that brings what a log must not show.
-fn talkative(kind: Kind) -> Error {
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+fn talkative(kind: seawall::Kind) -> Error {
     Error::provider(kind).with_status(500).with_message(PROMPT).with_source(std::io::Error::other(KEY))
 }
 
