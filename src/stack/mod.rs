@@ -17,10 +17,29 @@
 //! # }
 //! ```
 //!
+//! Several routes, of one type or of many, are asked in their order:
+//!
+//! ```
+//! # use seawall::{Error, Stack, failover::On};
+//! # async fn model(prompt: &'static str) -> Result<usize, Error> { Ok(prompt.len()) }
+//! # async fn other(prompt: &'static str) -> Result<usize, Error> { Ok(prompt.len()) }
+//! let stack = Stack::bare(tower::service_fn(model))
+//!     .name("eu")
+//!     .then(tower::service_fn(other))
+//!     .name("us")
+//!     .on_429()
+//!     .on([On::Overloaded])
+//!     .build()?;
+//! println!("{stack:?}"); // the layers in their order
+//! # Ok::<(), seawall::Invalid>(())
+//! ```
+//!
 //! # Where it goes
-//! Around a client, and innermost of all that is yours. From the outside in: the [deadline](crate::timeout) of the call,
-//! [retry](crate::retry), the [timeout](crate::timeout) of one attempt, the service. Each layer also stands alone in a
-//! plain `tower::ServiceBuilder`.
+//! Around a client, and innermost of all that is yours. From the outside in: one [operation](crate::observe), the
+//! [deadline](crate::timeout) of the call, [failover](crate::failover) where there are several routes; and in each of them
+//! [retry](crate::retry), the [circuit breaker](crate::circuit_breaker) with its cool-down, the
+//! [limit of calls at once](crate::concurrency_limit), one [attempt](crate::observe) and its [timeout](crate::timeout), the service.
+//! Each layer also stands alone in a plain `tower::ServiceBuilder`.
 //!
 //! Requests travel inside as a [`Call`](crate::Call) with their [`Context`](crate::Context). A request that brings one of
 //! its own, out of a stack further out, goes on with that, so that nested stacks share one deadline and one count of
