@@ -51,7 +51,7 @@ impl<R, H> Builder<R, H> {
 
     /// Sets the delays between attempts that nobody told to wait. Default: a random part of 1 s, then of 2 s, up to 60 s.
     ///
-    /// Another [`Schedule`](crate::retry::Schedule) goes into a [`RetryLayer`] of your own, in a plain `ServiceBuilder`.
+    /// Another [`Schedule`](crate::retry::Schedule) goes into a [`RetryLayer`](crate::retry::RetryLayer) of your own, in a plain `ServiceBuilder`.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.settings.backoff = Some(backoff);
         self
