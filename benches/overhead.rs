@@ -1,32 +1,185 @@
-//! What each layer costs a success: nanoseconds and allocations a call, beside tower's own layers.
+//! What each layer costs a call that succeeds at once: nanoseconds, instructions, allocations and the size of its future,
+//! beside tower's own layers.
 //!
-//! `cargo bench`, or `cargo bench -- --test` for a short run that only shows that it works.
+//! `cargo bench --bench overhead`, or with `-- --test` a short run that only shows that it works. A new layer is one line of
+//! [`SEAWALL`].
+//!
+//! Instructions are counted where valgrind is installed: this program runs itself under callgrind, once for so many calls
+//! and once for twice as many, and the difference belongs to the calls alone. They are the steadier number: a busy
+//! machine takes longer, and does the same.
 #![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::{
     alloc::System,
+    env,
     future::{Future, Ready, ready},
     hint::black_box,
     pin::pin,
+    process::Command,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use seawall::{
-    Error, Stack,
+    Bare, Error, KeyBy, Stack,
+    circuit_breaker::CircuitBreakerLayer,
     classify::ClassifyLayer,
+    concurrency_limit::ConcurrencyLimitLayer,
+    failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use tower::{Layer, Service, limit::ConcurrencyLimitLayer, retry, timeout::TimeoutLayer};
+use tower::{Layer, Service, limit, retry, timeout};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+/// A name, and what so many calls through it cost.
+type Row = (&'static str, fn(u32) -> Cost);
+
+const TOWER: &[Row] = &[
+    ("no layer", |calls| cost(calls, Model)),
+    ("Retry", |calls| cost(calls, retry::RetryLayer::new(Once).layer(Model))),
+    ("ConcurrencyLimit", |calls| cost(calls, limit::ConcurrencyLimitLayer::new(1).layer(Model))),
+    ("Timeout", |calls| cost(calls, timeout::TimeoutLayer::new(MINUTE).layer(Model))),
+];
+
+const SEAWALL: &[Row] = &[
+    ("classify", |calls| cost(calls, ClassifyLayer::with(|error: Error| error).layer(Model))),
+    ("retry", |calls| cost(calls, RetryLayer::new().layer(Model))),
+    ("circuit breaker", |calls| cost(calls, CircuitBreakerLayer::new().layer(Model))),
+    ("circuit breaker, keyed", |calls| {
+        let by_model = KeyBy::new(Bare, |_: &u64| Some("model"));
+        cost(calls, CircuitBreakerLayer::new().shape(by_model).layer(Model))
+    }),
+    ("failover: two by `then`", |calls| cost(calls, Failover::new(Model).then(Model))),
+    ("failover: a list of two", |calls| cost(calls, Failover::list(vec![Route::new(Model); 2]).unwrap())),
+    ("observe: operation", |calls| cost(calls, ObserveLayer::operation().sink(telemetry()).layer(Model))),
+    ("observe: attempt", |calls| cost(calls, ObserveLayer::attempt().route("a").sink(telemetry()).layer(Model))),
+    ("concurrency limit", |calls| cost(calls, ConcurrencyLimitLayer::new(1).unwrap().layer(Model))),
+    ("concurrency limit, none", |calls| cost(calls, ConcurrencyLimitLayer::unlimited().layer(Model))),
+    ("timeout: attempt", |calls| cost(calls, AttemptTimeoutLayer::new().layer(Model))),
+    ("timeout: deadline", |calls| cost(calls, DeadlineLayer::new(MINUTE).unwrap().layer(Model))),
+    ("Stack::bare", |calls| cost(calls, Stack::bare(Model).build().unwrap())),
+    ("Stack::bare, deadline", |calls| cost(calls, Stack::bare(Model).deadline(MINUTE).build().unwrap())),
+    ("Stack::bare, two routes", |calls| cost(calls, Stack::bare(Model).then(Model).on_429().build().unwrap())),
+    ("Stack::list, two routes", |calls| {
+        cost(calls, Stack::list(Bare, vec![Route::new(Model); 2]).on_429().build().unwrap())
+    }),
+];
+
+const MINUTE: Duration = Duration::from_secs(60);
 /// The best of so many rounds, as a busy machine only ever adds.
 const ROUNDS: u32 = 20;
+const CALLS: u32 = 100_000;
+/// Every one takes the same instructions, so a few will do.
+const COUNTED: u32 = 1000;
+/// Tells this program to make calls and nothing else: `--calls 1000 retry`.
+const CHILD: &str = "--calls";
+
+fn main() {
+    // Timers of tower's are made with each call, and want a runtime.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let _entered = runtime.enter();
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    if let [child, calls, name] = &*arguments
+        && child == CHILD
+    {
+        let (_, run) = TOWER.iter().chain(SEAWALL).find(|(row, _)| row == name).unwrap();
+        run(calls.parse().unwrap());
+        return;
+    }
+
+    let is_short = arguments.iter().any(|argument| argument == "--test");
+    let (rounds, calls) = if is_short { (1, 100) } else { (ROUNDS, CALLS) };
+    let mut counter = if is_short { Err("this is a short run".to_owned()) } else { valgrind() };
+    for (group, rows) in [("tower", TOWER), ("seawall", SEAWALL)] {
+        println!("{group:<28}{:>10}{:>16}{:>14}{:>14}", "ns", "instructions", "allocations", "future bytes");
+        for (name, run) in rows {
+            let best = (0..rounds).map(|_| run(calls)).min_by_key(|cost| cost.time).unwrap();
+            let instructions = counter.as_ref().ok().map(|()| instructions(name));
+            let shown = match instructions {
+                Some(Ok(instructions)) => instructions.to_string(),
+                Some(Err(reason)) => {
+                    counter = Err(reason);
+                    "-".to_owned()
+                }
+                None => "-".to_owned(),
+            };
+            let (nanos, allocations) = (best.time.as_nanos() / u128::from(calls), best.allocations / calls as usize);
+            println!("  {name:<26}{nanos:>10}{shown:>16}{allocations:>14}{:>14}", best.future);
+        }
+        println!();
+    }
+    println!("Each is a call that succeeds at once, with the loop around it: take `no layer` off for the layer's own.");
+    println!("ns: the mean of {calls} calls, in the best of {rounds} rounds.");
+    match counter {
+        Ok(()) => println!("instructions: in user space, as valgrind counts them; the mean of {COUNTED} calls."),
+        Err(reason) => println!("instructions: not counted, {reason}."),
+    }
+    println!("allocations: a call's own, in whole ones. future bytes: the size of the future that `call` gives.");
+}
+
+struct Cost {
+    time: Duration,
+    allocations: usize,
+    future: usize,
+}
+
+fn cost<S: Service<u64, Response = u64, Error: std::fmt::Debug>>(calls: u32, mut service: S) -> Cost {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut call = |n: u32| {
+        assert!(service.poll_ready(cx).is_ready());
+        let future = service.call(black_box(n.into()));
+        let size = size_of_val(&future);
+        match pin!(future).poll(cx) {
+            Poll::Ready(result) => assert_eq!(result.unwrap(), u64::from(n) + 1),
+            Poll::Pending => unreachable!("the model answers at once"),
+        }
+        size
+    };
+    // What is made once, at the first call, is no cost of a call.
+    let future = call(0);
+    let (region, start) = (Region::new(ALLOCATOR), Instant::now());
+    for n in 0..calls {
+        call(n);
+    }
+    Cost { time: start.elapsed(), allocations: region.change().allocations, future }
+}
+
+/// Whether there is a valgrind, or why there are no numbers of it.
+fn valgrind() -> Result<(), String> {
+    let version = Command::new("valgrind").arg("--version").output();
+    match version.map_err(|error| error.to_string()) {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!("valgrind ended with {}", output.status)),
+        Err(error) => Err(format!("valgrind was not found ({error})")),
+    }
+}
+
+/// The instructions of one call.
+fn instructions(name: &str) -> Result<u64, String> {
+    let (once, twice) = (collected(name, COUNTED)?, collected(name, 2 * COUNTED)?);
+    Ok(twice.saturating_sub(once) / u64::from(COUNTED))
+}
+
+/// The instructions of this program from its start to its end, for so many calls.
+fn collected(name: &str, calls: u32) -> Result<u64, String> {
+    let this = env::current_exe().map_err(|error| error.to_string())?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    let output = valgrind.arg(this).args([CHILD, &calls.to_string(), name]).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    let last = || told.lines().last().unwrap_or_default().to_owned();
+    // `==123== Collected : 4567`
+    let count = told.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());
+    count
+        .filter(|_| output.status.success())
+        .ok_or_else(|| format!("callgrind on `{name}`: {} {}", output.status, last()))
+}
 
 #[derive(Clone)]
 struct Model;
@@ -59,47 +212,4 @@ impl<E> retry::Policy<u64, u64, E> for Once {
     fn clone_request(&mut self, request: &u64) -> Option<u64> {
         Some(*request)
     }
-}
-
-fn main() {
-    let calls = if std::env::args().any(|argument| argument == "--test") { 100 } else { 100_000 };
-    // Timers of tower's are made with each call, and want a runtime.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let _entered = runtime.enter();
-    let minute = Duration::from_secs(60);
-
-    println!("{:<28}{:>10}{:>14}{:>14}", "a success through", "ns", "allocations", "future bytes");
-    row("no layer", calls, Model);
-    row("classify", calls, ClassifyLayer::with(|error: Error| error).layer(Model));
-    let sink = telemetry();
-    row("observe: operation", calls, ObserveLayer::operation().sink(sink.clone()).layer(Model));
-    row("observe: attempt", calls, ObserveLayer::attempt().route("a").sink(sink).layer(Model));
-    row("retry", calls, RetryLayer::new().layer(Model));
-    row("timeout: attempt", calls, AttemptTimeoutLayer::new().layer(Model));
-    row("timeout: deadline", calls, DeadlineLayer::new(minute).unwrap().layer(Model));
-    row("Stack::bare", calls, Stack::bare(Model).build().unwrap());
-    row("Stack::bare, deadline", calls, Stack::bare(Model).deadline(minute).build().unwrap());
-    row("tower: Retry", calls, retry::RetryLayer::new(Once).layer(Model));
-    row("tower: Timeout", calls, TimeoutLayer::new(minute).layer(Model));
-    row("tower: ConcurrencyLimit", calls, ConcurrencyLimitLayer::new(1).layer(Model));
-}
-
-fn row<S: Service<u64, Response = u64, Error: std::fmt::Debug>>(name: &str, calls: u32, mut service: S) {
-    let cx = &mut Context::from_waker(Waker::noop());
-    let mut size = 0;
-    let mut round = || {
-        let (region, start) = (Region::new(ALLOCATOR), Instant::now());
-        for n in 0..calls {
-            assert!(service.poll_ready(cx).is_ready());
-            let future = service.call(black_box(n.into()));
-            size = size_of_val(&future);
-            match pin!(future).poll(cx) {
-                Poll::Ready(result) => assert_eq!(result.unwrap(), u64::from(n) + 1),
-                Poll::Pending => unreachable!("the model answers at once"),
-            }
-        }
-        (start.elapsed() / calls, region.change().allocations / calls as usize)
-    };
-    let (nanos, allocations) = (0..ROUNDS).map(|_| round()).min().unwrap();
-    println!("{name:<28}{:>10}{allocations:>14}{size:>14}", nanos.as_nanos());
 }

@@ -34,6 +34,10 @@ async fn a_refusal_that_meets_the_last_attempt_is_waited_out() {
             let model = scripted(script);
             let (answer, waited) = timed(ask(&layer().layer(model.clone()), 1)).await;
             assert_eq!(answer.unwrap() as usize, script.len());
+            assert!(
+                ask(&layer().schedule(every_second).layer(scripted(script)), 1).await.is_ok(),
+                "set before or after"
+            );
             assert!(waited >= seconds(5) * script.matches('r').count() as u32, "{script}: {waited:?}");
             let error = ask(&RetryLayer::new().layer(scripted(script)), 1).await.unwrap_err();
             assert_eq!((error.gave_up(), error.sends()), (Some(GaveUp::NotKept), 2), "and is not, without");
