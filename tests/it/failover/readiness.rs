@@ -9,6 +9,7 @@ use seawall::{
     failover::{Failover, Route},
 };
 use std::{
+    future::poll_fn,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
@@ -213,6 +214,35 @@ async fn a_failover_in_a_failover_passes_by_its_last_route_while_the_outer_has_a
         let service = Failover::new(inner).then(model.clone()).shape(InCall(Bare));
         let (answer, took) = timed(ask(&service, call(Context::default()))).await;
         assert_eq!((answer.unwrap(), took), (7, seconds(1)));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_that_comes_with_the_deadline_comes_too_late() {
+    guarded(async {
+        let (model, _) = seeing(|_| Now(Ok(7)));
+        let deadline = Instant::now() + seconds(5);
+        let service = Failover::new(slow(model.clone(), Some(deadline))).shape(InCall(Bare));
+        let error = ask(&service, call(Context::default().with_deadline(deadline))).await.unwrap_err();
+        assert_eq!((error.kind(), error.sends(), model.sends()), (Kind::Deadline, 0, 0));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_is_over_by_the_clock_before_its_timer_has_fired() {
+    let (model, _) = seeing(|_| Now(Ok(7)));
+    let service = Failover::new(slow(model, None)).shape(InCall(Bare));
+    let mut future = Box::pin(service.oneshot(call(Context::default().with_timeout(seconds(5)))));
+    assert!(poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await.is_pending());
+    tokio::time::advance(seconds(5)).await;
+    poll_fn(|cx| {
+        // A task that has run for long gets no more answers from tokio's timers: like one that has not fired.
+        while tokio::task::coop::poll_proceed(cx).map(|progress| progress.made_progress()).is_ready() {}
+        let Poll::Ready(Err(error)) = future.as_mut().poll(cx) else { panic!("it is over") };
+        assert_eq!(error.kind(), Kind::Deadline);
+        Poll::Ready(())
     })
     .await;
 }
