@@ -55,7 +55,9 @@ const SEAWALL: &[Row] = &[
         cost(calls, CircuitBreakerLayer::new().shape(by_model).layer(Model))
     }),
     ("failover: two by `then`", |calls| cost(calls, Failover::new(Model).then(Model))),
-    ("failover: a list of two", |calls| cost(calls, Failover::list(vec![Route::new(Model); 2]).unwrap())),
+    ("failover: a list of two", |calls| {
+        cost(calls, Failover::list([(); 2].map(|()| Route::new(Model)).into()).unwrap())
+    }),
     ("observe: operation", |calls| cost(calls, ObserveLayer::operation().sink(telemetry()).layer(Model))),
     ("observe: attempt", |calls| cost(calls, ObserveLayer::attempt().route("a").sink(telemetry()).layer(Model))),
     ("concurrency limit", |calls| cost(calls, ConcurrencyLimitLayer::new(1).unwrap().layer(Model))),
@@ -66,7 +68,7 @@ const SEAWALL: &[Row] = &[
     ("Stack::bare, deadline", |calls| cost(calls, Stack::bare(Model).deadline(MINUTE).build().unwrap())),
     ("Stack::bare, two routes", |calls| cost(calls, Stack::bare(Model).then(Model).on_429().build().unwrap())),
     ("Stack::list, two routes", |calls| {
-        cost(calls, Stack::list(Bare, vec![Route::new(Model); 2]).on_429().build().unwrap())
+        cost(calls, Stack::list(Bare, [(); 2].map(|()| Route::new(Model)).into()).on_429().build().unwrap())
     }),
 ];
 
