@@ -115,7 +115,7 @@ impl<P: Policy> Circuit<P> {
         self.gate.passed(mark);
     }
 
-    /// Closes the account for as long as a failure asks for; `limited` is its kind.
+    /// Closes the account for as long as a failure asks for, or a rate limit has by default.
     pub(super) fn cool(&self, mark: Mark, error: &Error, told: Option<Duration>) {
         let wait = match (error.kind(), told) {
             (Kind::RateLimited, told) => self.gate.limited(mark, told),
