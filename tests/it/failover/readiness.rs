@@ -134,12 +134,14 @@ async fn the_last_route_is_waited_for_until_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_asked_after_the_deadline() {
+async fn nothing_is_asked_after_the_deadline_or_the_last_send() {
     guarded(async {
         let (model, _) = seeing(|_| Now(Ok(7)));
         let service = Failover::new(model.clone()).then(model.clone()).shape(InCall(Bare));
         let error = ask(&service, call(Context::default().with_timeout(seconds(0)))).await.unwrap_err();
         assert_eq!((error.kind(), error.sends(), model.sends()), (Kind::Deadline, 0, 0));
+        let error = ask(&service, call(Context::default().with_sends_left(0))).await.unwrap_err();
+        assert_eq!((error.kind(), error.sends(), model.sends()), (Kind::SendsExhausted, 0, 0));
 
         let (slow, _) = seeing(|_| crate::fake::After(seconds(9), Err(Error::provider(Kind::Timeout))));
         let service = Failover::new(slow).then(model.clone()).on_failure().shape(InCall(Bare));
