@@ -1,4 +1,7 @@
-use crate::time::{self, Instant};
+use crate::{
+    Error, Failover, Kind,
+    time::{self, Instant},
+};
 use std::time::Duration;
 
 /// What a call still may do.
@@ -20,15 +23,16 @@ pub struct Context {
     pub deadline: Option<Instant>,
     /// How many requests it may still send. Default 6: two routes with three attempts each.
     pub sends_left: u32,
-    /// Whether another route that this call has not visited is open.
+    /// Whether another route that this call has not visited is open. After which failures it is asked, failover adds.
     pub others: bool,
     /// The longest wait that is worth more than a switch to another route. Default zero.
     pub wait_at_most: Duration,
+    pub(crate) switches: Switches,
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { deadline: None, sends_left: 6, others: false, wait_at_most: Duration::ZERO }
+        Self { deadline: None, sends_left: 6, others: false, wait_at_most: Duration::ZERO, switches: Switches::ALL }
     }
 }
 
@@ -57,6 +61,12 @@ impl Context {
         Self { others, ..self }
     }
 
+    /// Whether another route is open, and would be asked after this failure.
+    #[must_use]
+    pub fn has_another_for(&self, error: &Error) -> bool {
+        self.others && self.switches.after(error)
+    }
+
     /// Prefers waits up to this long to a switch.
     #[must_use]
     pub fn with_wait_at_most(self, wait: Duration) -> Self {
@@ -67,6 +77,37 @@ impl Context {
     #[must_use]
     pub fn left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(time::now()))
+    }
+}
+
+/// After which failures another route is asked: refusals of ours always, a rate limit and the rest where it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switches(u32);
+
+impl Switches {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const ALL: Self = Self(u32::MAX);
+
+    /// With a rate limit, an overload that came as a 429.
+    pub(crate) const fn with(self, kind: Kind) -> Self {
+        Self(self.0 | 1 << kind as u32)
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn has(self, kind: Kind) -> bool {
+        self.0 & (1 << kind as u32) != 0
+    }
+
+    pub(crate) fn after(self, error: &Error) -> bool {
+        match error.failover() {
+            Failover::Always => true,
+            Failover::OnRateLimit => self.has(Kind::RateLimited),
+            Failover::ByName => self.has(error.kind()),
+            Failover::Never => false,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::{Error, Failover, Invalid, Kind};
+use crate::{Context, Error, Invalid, Kind, context::Switches};
 use std::{fmt, time::Duration};
 
 /// Long enough for a queue to move, and short beside an answer.
@@ -40,10 +40,6 @@ impl On {
             Self::QuotaExhausted => Kind::QuotaExhausted,
         }
     }
-
-    const fn bit(self) -> u8 {
-        1 << self as u8
-    }
 }
 
 /// For configuration.
@@ -70,29 +66,27 @@ impl TryFrom<Kind> for On {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Policy {
-    on_429: bool,
-    /// A bit for each kind.
-    named: u8,
+    switches: Switches,
     ready_within: Duration,
     wait_at_most: Duration,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { on_429: false, named: 0, ready_within: READY_WITHIN, wait_at_most: Duration::ZERO }
+        Self { switches: Switches::NONE, ready_within: READY_WITHIN, wait_at_most: Duration::ZERO }
     }
 }
 
 impl Policy {
     /// After a rate limit, and an overload that came as a 429.
     pub fn on_429(self) -> Self {
-        Self { on_429: true, ..self }
+        Self { switches: self.switches.with(Kind::RateLimited), ..self }
     }
 
     /// After these kinds too.
     pub fn on(self, kinds: impl IntoIterator<Item = On>) -> Self {
-        let named = kinds.into_iter().fold(self.named, |named, on| named | on.bit());
-        Self { named, ..self }
+        let switches = kinds.into_iter().fold(self.switches, |switches, on| switches.with(on.kind()));
+        Self { switches, ..self }
     }
 
     /// After what speaks against the provider's health: [`On::Overloaded`], [`On::Server`], [`On::Timeout`] and
@@ -123,12 +117,17 @@ impl Policy {
     /// Whether another route may be asked after this failure. For a context overflow, see [`larger`](super::Route::larger).
     #[must_use]
     pub fn switches(&self, error: &Error) -> bool {
-        match error.failover() {
-            Failover::Always => true,
-            Failover::OnRateLimit => self.on_429,
-            Failover::ByName => On::try_from(error.kind()).is_ok_and(|on| self.named & on.bit() != 0),
-            Failover::Never => false,
-        }
+        self.switches.after(error)
+    }
+
+    /// What a call inside a route is told of the others.
+    pub(super) fn tell(&self, context: Context, another: bool) -> Context {
+        let (others, switches) = match (context.others, another) {
+            (false, _) => (another, self.switches),
+            (true, false) => (true, context.switches),
+            (true, true) => (true, context.switches.or(self.switches)),
+        };
+        Context { others, switches, wait_at_most: self.patience(context.wait_at_most), ..context }
     }
 
     pub(super) fn limit(&self) -> Duration {
@@ -144,8 +143,8 @@ impl Policy {
 /// What it switches after: `on 429, server`.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let on_429 = self.on_429.then_some("429");
-        let named = On::ALL.iter().filter(|on| self.named & on.bit() != 0).map(|on| on.kind().as_str());
+        let on_429 = self.switches.has(Kind::RateLimited).then_some("429");
+        let named = On::ALL.iter().filter(|on| self.switches.has(on.kind())).map(|on| on.kind().as_str());
         let kinds: Vec<_> = on_429.into_iter().chain(named).collect();
         match &*kinds {
             [] => f.write_str("on refusals of ours"),

@@ -84,13 +84,10 @@ impl<R: MapRoute<Req>, Req, H: Replay<Req>> Run<R, Req, H> {
         }
         let mut request = self.routes.map(self.route, request);
         if let Some(context) = self.context {
-            let context = Context {
-                others: context.others || self.request.is_some() && self.another_is_open(),
-                sends_left: self.sends_left(self.past.sends()),
-                wait_at_most: self.settings.policy.patience(context.wait_at_most),
-                ..context
-            };
-            self.shape.set_context(&mut request, context);
+            let another = self.request.is_some() && self.another_is_open();
+            let context = self.settings.policy.tell(context, another);
+            let sends_left = self.sends_left(self.past.sends());
+            self.shape.set_context(&mut request, context.with_sends_left(sends_left));
         }
         request
     }

@@ -32,7 +32,8 @@
 //! A refusal of ours that names a wait (an open circuit, a full local limit) is waited out without spending an attempt,
 //! for at most [`patience`](RetryLayer::patience) a call.
 //!
-//! While another route is open ([`Context::others`](crate::Context::others)) a switch beats most waits:
+//! While another route is open and would be asked after the failure
+//! ([`Context::has_another_for`](crate::Context::has_another_for)), a switch beats most waits:
 //!
 //! | failure | alone | with others |
 //! |---|---|---|

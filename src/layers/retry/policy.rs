@@ -1,5 +1,5 @@
 use super::{Backoff, Budget, Schedule};
-use crate::{Context, Error, Failover, GaveUp, Kind, Replay, Rng, time::Instant};
+use crate::{Context, Error, GaveUp, Kind, Replay, Rng, time::Instant};
 use std::time::Duration;
 
 /// Three attempts: the field's advice is two to three retries, or two to three attempts, and this is both.
@@ -131,7 +131,7 @@ impl<P: Schedule> Policy<P> {
         if past.sends >= context.sends_left {
             return Err(GaveUp::SendsSpent);
         }
-        if context.others && past.retries >= self.beside_others(error, context.wait_at_most) {
+        if context.has_another_for(error) && past.retries >= self.beside_others(error, context.wait_at_most) {
             return Err(GaveUp::OthersOpen);
         }
         match error.is_refusal() {
@@ -140,12 +140,11 @@ impl<P: Schedule> Policy<P> {
         }
     }
 
-    /// How often a route is asked again while others are open.
+    /// How often a route is asked again while another is open that would be asked after this failure.
     fn beside_others(&self, error: &Error, wait_at_most: Duration) -> u32 {
         match error.kind() {
             Kind::RateLimited if told(error).is_some_and(|told| told <= wait_at_most) => self.max_retries,
             Kind::Server | Kind::Transport | Kind::Overloaded => 1,
-            _ if error.failover() == Failover::Never => self.max_retries,
             _ => 0,
         }
     }

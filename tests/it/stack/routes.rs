@@ -48,11 +48,33 @@ async fn a_429_switches_at_once_and_the_route_is_skipped_until_its_time_has_come
 #[tokio::test(start_paused = true)]
 async fn without_on_429_nothing_switches_but_what_was_never_sent() {
     guarded(async {
-        let (first, second) = (fake(|_, _: u64| limited::<&str>(seconds(3))), answers("second"));
+        let first = fake(|n, _: u64| if n == 0 { limited::<&str>(seconds(3)) } else { Now(Ok("first")) });
+        let second = answers("second");
         let stack = Stack::bare(first.clone()).then(second.clone()).build().unwrap();
-        let error = stack.ask(1).await.unwrap_err();
-        assert_eq!((error.kind(), error.retry_after(), second.sends()), (Kind::RateLimited, Some(seconds(3)), 0));
+        let limited = tokio::spawn(stack.ask(1));
+        tokio::task::yield_now().await;
         assert_eq!(stack.ask(1).await.unwrap(), "second", "a route that cools down is always skipped");
+        let (answer, waited) = timed(limited).await;
+        assert_eq!(
+            (answer.unwrap().unwrap(), second.sends()),
+            ("first", 1),
+            "and whom it limited waits, as with one route"
+        );
+        assert!(waited >= seconds(3), "{waited:?}");
+    })
+    .await;
+}
+
+/// Two routes must not be worse than one: where a failure does not switch, the route is asked as often as alone.
+#[tokio::test(start_paused = true)]
+async fn what_does_not_switch_is_retried_as_with_one_route() {
+    guarded(async {
+        for kind in [Kind::Server, Kind::Timeout, Kind::Transport] {
+            let first = fake(move |n, _: u64| if n < 2 { failing(kind) } else { Now(Ok("first")) });
+            let second = answers("second");
+            let stack = Stack::bare(first.clone()).then(second.clone()).on([On::Overloaded]).build().unwrap();
+            assert_eq!((stack.ask(1).await.unwrap(), first.sends(), second.sends()), ("first", 3, 0), "{kind:?}");
+        }
     })
     .await;
 }
