@@ -107,6 +107,12 @@ impl<R, H> Builder<R, H> {
         Builder { routes: self.routes, shape: KeyBy::new(self.shape, key), settings: self.settings }
     }
 
+    /// Names what meters and traces see of it (`gen_ai.operation.name`): `embeddings`, say. Default `chat`.
+    pub fn operation_name(mut self, name: &'static str) -> Self {
+        self.settings.operation = Some(name);
+        self
+    }
+
     /// Tells every layer's events to `sink`, in place of an earlier one. Meters and traces have theirs besides: see
     /// [`observe`](crate::observe).
     pub fn sink(mut self, sink: Sink) -> Self {

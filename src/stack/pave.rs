@@ -27,7 +27,7 @@ pub struct Plan<H> {
 impl<H: Clone> Plan<H> {
     pub(super) fn new(settings: Settings, shape: H, routes: Vec<Facts>) -> Result<Self, Invalid> {
         settings.check(&routes)?;
-        let telemetry = observe::telemetry();
+        let telemetry = observe::telemetry_of(settings.operation());
         let sink = match &settings.sink {
             Some(listener) => telemetry.and(listener),
             None => telemetry,
@@ -40,6 +40,7 @@ impl<H: Clone> Plan<H> {
         let (settings, shape) = (&self.settings, InCall(self.shape.clone()));
         let sink = self.sink.route(facts.label().clone());
         let attempt = ObserveLayer::attempt().route(facts.label().clone()).sink(sink.clone());
+        let attempt = attempt.operation_name(settings.operation());
 
         let service = Leaf::new(service, self.shape.clone());
         let service = named("timeout", settings.timeout(&sink))?.shape(shape.clone()).layer(service);
@@ -62,7 +63,11 @@ impl<H: Clone> Plan<H> {
     pub(super) fn around<R>(self, inner: R) -> Result<Stack<R, H>, Invalid> {
         let (sink, shape) = (&self.sink, InCall(self.shape.clone()));
         let inner = named("timeout", self.settings.total(sink))?.shape(shape.clone()).layer(inner);
-        let inner = ObserveLayer::operation().sink(sink.clone()).shape(shape).layer(inner);
+        let inner = ObserveLayer::operation()
+            .operation_name(self.settings.operation())
+            .sink(sink.clone())
+            .shape(shape)
+            .layer(inner);
         let names = self.routes.iter().map(|facts| facts.label().clone()).collect();
         let sends = self.settings.sends;
         Ok(Stack::new(inner, Order::new(self.settings, names), self.shape, sends))

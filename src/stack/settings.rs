@@ -26,6 +26,7 @@ pub(super) struct Settings {
     pub(super) whole: Option<Duration>,
     pub(super) idle: Option<Duration>,
     pub(super) sink: Option<Sink>,
+    pub(super) operation: Option<&'static str>,
     pub(super) failover: failover::Policy,
     pub(super) ready_within: Option<Duration>,
     pub(super) rounds: Option<u32>,
@@ -35,6 +36,11 @@ impl Settings {
     /// How many requests one call may send.
     pub(super) fn most_sends(&self) -> u32 {
         self.sends.unwrap_or_else(|| Context::default().sends_left)
+    }
+
+    /// What meters and traces call a call.
+    pub(super) fn operation(&self) -> &'static str {
+        self.operation.unwrap_or("chat")
     }
 
     pub(super) fn rounds(&self) -> u32 {
