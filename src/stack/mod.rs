@@ -37,8 +37,8 @@
 //! # Where it goes
 //! Around a client, and innermost of all that is yours. From the outside in: one [operation](crate::observe), the
 //! [deadline](crate::timeout) of the call, [failover](crate::failover) where there are several routes; and in each of them
-//! [retry](crate::retry), the [circuit breaker](crate::circuit_breaker) with its cool-down, the
-//! [limit of calls at once](crate::concurrency_limit), one [attempt](crate::observe) and its [timeout](crate::timeout), the service.
+//! [retry](crate::retry), the [limit of calls at once](crate::concurrency_limit), the
+//! [circuit breaker](crate::circuit_breaker) with its cool-down, one [attempt](crate::observe) and its [timeout](crate::timeout), the service.
 //! Each layer also stands alone in a plain `tower::ServiceBuilder`.
 //!
 //! Requests travel inside as a [`Call`](crate::Call) with their [`Context`](crate::Context). A request that brings one of

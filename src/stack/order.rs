@@ -44,7 +44,7 @@ impl Order {
             true => "timeout (attempt)".to_owned(),
             false => format!("timeout (attempt: {})", limits.join(", ")),
         };
-        vec![retries, "circuit_breaker".into(), concurrency, "observe (attempt)".into(), timeout, "service".into()]
+        vec![retries, concurrency, "circuit_breaker".into(), "observe (attempt)".into(), timeout, "service".into()]
     }
 }
 

@@ -45,9 +45,9 @@ impl<H: Clone> Plan<H> {
         let service = Leaf::new(service, self.shape.clone());
         let service = named("timeout", settings.timeout(&sink))?.shape(shape.clone()).layer(service);
         let service = attempt.shape(shape.clone()).layer(service);
-        let service = named("concurrency_limit", settings.concurrency())?.shape(shape.clone()).layer(service);
         let service =
             named("circuit_breaker", settings.breaker(facts.gate(), &sink))?.shape(shape.clone()).layer(service);
+        let service = named("concurrency_limit", settings.concurrency())?.shape(shape.clone()).layer(service);
         Ok(Paved(named("retry", settings.retry(&sink))?.shape(shape).layer(service)))
     }
 

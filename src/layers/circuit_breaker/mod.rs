@@ -72,7 +72,7 @@
 //!
 //! # Where it goes
 //! Inside retry, which waits out the refusals, and failover, which reads the [`Gate`](crate::Gate) and goes elsewhere;
-//! outside limits and timeouts of an attempt, whose errors it counts. A closed circuit costs four loads and no lock
+//! inside limits, in which calls stand in line; outside the timeout of an attempt, whose errors it counts. A closed circuit costs four loads and no lock
 //! before the call, and no clock unless [slow calls](Window::slow_calls) count; a key costs a look-up under a read lock,
 //! and an outcome a short lock.
 //!

@@ -34,8 +34,9 @@
 //! [`scope`](crate::Error::scope) is [`Scope::Concurrency`](crate::Scope::Concurrency).
 //!
 //! # Where it goes
-//! Inside retries, so that a call that waits for its next attempt holds no permit, and inside circuit breakers, so that what
-//! they refuse takes none; outside the attempt timeout, so that a wait here does not look like a provider that is silent.
+//! Inside retries, so that a call that waits for its next attempt holds no permit; outside circuit breakers, so that nobody
+//! who stood in line is sent into an outage that began meanwhile; outside the attempt timeout, so that a wait here does
+//! not look like a provider that is silent.
 //!
 //! # What it reserves
 //! Readiness is that of the wrapped service, and a ready service holds no permit. A call that finds the limit full gives

@@ -109,6 +109,29 @@ async fn a_hundred_calls_wait_for_a_lone_route_and_only_those_in_flight_are_limi
     .await;
 }
 
+/// Who stands in line for a permit has not been let through by the circuit yet.
+#[tokio::test(start_paused = true)]
+async fn those_who_stand_in_line_are_not_sent_into_a_limit_or_an_outage() {
+    guarded(async {
+        let model = limited_until(Instant::now() + seconds(5), "answered");
+        let stack = Stack::bare(model.clone()).concurrency(10).build().unwrap();
+        let calls: Vec<_> = (0..100).map(|n| tokio::spawn(stack.ask(n))).collect();
+        for call in calls {
+            assert_eq!(call.await.unwrap().unwrap(), "answered");
+        }
+        assert_eq!(model.sends(), 110, "ten were limited");
+
+        let down = fake(|_, _: u64| After(Duration::from_millis(20), Err::<(), _>(Error::provider(Kind::Server))));
+        let stack = Stack::bare(down.clone()).concurrency(10).max_retries(0).build().unwrap();
+        let calls: Vec<_> = (0..100).map(|n| tokio::spawn(stack.ask(n))).collect();
+        for call in calls {
+            call.await.unwrap().unwrap_err();
+        }
+        assert_eq!(down.sends(), 10);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hundred_calls_with_a_second_route_are_answered_at_once() {
     guarded(async {
@@ -322,14 +345,14 @@ fn debug_prints_the_layers_in_their_order() {
     let lone = Stack::bare(answers("x")).deadline(seconds(30)).max_retries(1).concurrency(8).build().unwrap();
     assert_eq!(
         format!("{lone:?}"),
-        "Stack: observe (operation) > timeout (deadline 30s) > retry (1) > circuit_breaker > concurrency_limit (8) > \
+        "Stack: observe (operation) > timeout (deadline 30s) > retry (1) > concurrency_limit (8) > circuit_breaker > \
          observe (attempt) > timeout (attempt) > service"
     );
     let two = Stack::bare(answers("x")).name("eu").then(answers("y")).name("us").on_429().on([On::Server]).build();
     assert_eq!(
         format!("{:?}", two.unwrap()),
         "Stack: observe (operation) > timeout (deadline of the request) > failover (on 429, server) > [eu | us] > retry > \
-         circuit_breaker > concurrency_limit (none) > observe (attempt) > timeout (attempt) > service"
+         concurrency_limit (none) > circuit_breaker > observe (attempt) > timeout (attempt) > service"
     );
     assert!(format!("{lone:#?}").lines().count() == 9, "{lone:#?}");
 }
