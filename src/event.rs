@@ -62,7 +62,7 @@ pub enum What<'a> {
         /// Of which key, where circuits have one.
         key: Option<&'a str>,
     },
-    /// A provider named a wait, or a rate limit has one by default: the route is closed to everyone until then.
+    /// A rate limit closes the route to everyone: for the wait that it named, or for a step of ours.
     CoolingDown {
         /// The answer that asked for it.
         error: &'a Error,

@@ -98,6 +98,11 @@ impl Settings {
         if rounds == 0 {
             return Err(Invalid::new("rounds", "with no round no route would be asked; 1 asks each once"));
         }
+        let larger = routes.iter().any(Facts::is_larger);
+        if sends == 1 && (self.failover.switches_at_all() || larger) {
+            let reason = "a call that may send once has none left for another route; raise it, or leave the switch out";
+            return Err(Invalid::new("sends", reason));
+        }
         if rounds > sends {
             let reason = format!("{rounds} rounds cannot happen with {sends} sends; raise `sends`");
             return Err(Invalid::new("rounds", reason));
@@ -118,7 +123,8 @@ impl Settings {
     }
 
     fn check_routes(&self, routes: &[Facts]) -> Result<(), Invalid> {
-        if routes.len() == 1 && (self.failover != failover::Policy::default() || self.rounds() > 1) {
+        let switches = self.failover != failover::Policy::default() || self.ready_within.is_some() || self.rounds() > 1;
+        if routes.len() == 1 && switches {
             return Err(Invalid::new(
                 "routes",
                 "one alone has nowhere to switch to; add another, or leave the switch out",

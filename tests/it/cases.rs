@@ -1,4 +1,6 @@
 //! What befell others, from end to end: the whole stack around a client, and a provider that misbehaves.
+mod routes;
+
 use crate::{ask, fake, guarded, seconds, timed, unbroken};
 use bytes::Bytes;
 use http_body_util::Full;

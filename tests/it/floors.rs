@@ -113,6 +113,14 @@ fn clocks_are_read_in_one_place() {
     }
 }
 
+/// A wall clock steps: it may not hold a circuit open, or end a cool-down.
+#[test]
+fn the_clock_on_the_wall_is_read_only_to_understand_the_dates_of_others() {
+    let reads = |file: &PathBuf| tokens(&code(file)).windows(3).any(|three| three == ["time", "::", "wall"]);
+    let readers: Vec<_> = sources().into_iter().filter(reads).collect();
+    assert_eq!(readers, [Path::new("layers/classify/classifier.rs")]);
+}
+
 #[test]
 fn layers_box_no_future_and_have_no_async_block() {
     for file in sources().into_iter().filter(|file| file.starts_with("layers")) {

@@ -53,10 +53,9 @@ impl<P: Policy> Machine<P> {
     /// Lets a call through where [`enter`](Self::enter) did not, if it may be a probe.
     pub(super) fn knock(&self, hand: u64, now: Instant, door: &impl Door) -> Result<(Pass, Option<Change>), Refused> {
         let mut inner = self.lock();
-        self.renew(&mut inner, hand, door);
-        let mut change = None;
+        let mut change = self.renew(&mut inner, hand, door).then_some(Change::Closed);
         match inner.state {
-            State::Closed => return Ok((self.pass(None), None)),
+            State::Closed => return Ok((self.pass(None), change)),
             State::Open { until, .. } if until > now => return Err(inner.refused(until - now)),
             State::Open { wait, .. } => {
                 inner.state = State::HalfOpen { leases: Vec::with_capacity(self.probes), passed: 0, wait };
@@ -191,14 +190,17 @@ impl<P: Policy> Machine<P> {
         door.close();
     }
 
-    /// Starts anew if a hand moved since it began.
-    fn renew(&self, inner: &mut Inner<P>, hand: u64, door: &impl Door) {
+    /// Starts anew if a hand moved since it began. Says whether that closed it.
+    fn renew(&self, inner: &mut Inner<P>, hand: u64, door: &impl Door) -> bool {
         // Above, and not other: somebody may bring what the hand was before.
-        if hand > self.hand.load(Ordering::Relaxed) {
-            self.close(inner, door);
-            (inner.times, inner.closed_at, inner.failed_last) = (0, None, false);
-            self.hand.store(hand, Ordering::Release);
+        if hand <= self.hand.load(Ordering::Relaxed) {
+            return false;
         }
+        let was_shut = self.is_shut();
+        self.close(inner, door);
+        (inner.times, inner.closed_at, inner.failed_last) = (0, None, false);
+        self.hand.store(hand, Ordering::Release);
+        was_shut
     }
 
     fn pass(&self, probe: Option<u64>) -> Pass {

@@ -120,6 +120,11 @@ impl Policy {
         self.switches.after(error)
     }
 
+    /// Whether some failure of what was sent switches.
+    pub(crate) fn switches_at_all(&self) -> bool {
+        self.switches != Switches::NONE
+    }
+
     /// What a call inside a route is told of the others.
     pub(super) fn tell(&self, context: Context, another: bool) -> Context {
         let (others, switches) = match (context.others, another) {

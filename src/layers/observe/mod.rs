@@ -58,6 +58,9 @@
 //! `error.type` is left out of a success; it is the [kind](crate::Kind::as_str) of a failure, and `left` where nobody waited for
 //! the end. Of routes, and of models on each, the first 64 have a label of their own, and the others are `other`.
 //!
+//! The state of a circuit is what its layer told: while a [hand](crate::Gate::force_circuit_open) keeps it open or closed, it is that from
+//! before, and with the first call after the release it is closed.
+//!
 //! Histograms get the bounds of your recorder. The conventions suggest 0.01 to 81.92 s, each twice the one before, and 1 to 67108864
 //! tokens, each four times.
 //!

@@ -42,7 +42,7 @@ async fn it_opens_at_exactly_the_minimum_of_calls_and_is_not_blind_at_first() {
     .await;
 }
 
-/// Case 8, and case 39 of the calls: no clock but tokio's, which only goes forward.
+/// Case 8. For case 39 of the calls: no layer reads the clock on the wall, as `floors` holds, and tokio's only goes forward.
 #[tokio::test(start_paused = true)]
 async fn an_hour_later_it_lets_a_probe_through() {
     guarded(async {
@@ -53,6 +53,25 @@ async fn an_hour_later_it_lets_a_probe_through() {
         tell(&service, Fine).await.unwrap();
     })
     .await;
+}
+
+/// Case 39 of the calls: a clock that steps back neither forgets failures nor keeps them for longer.
+#[test]
+fn a_window_counts_on_where_time_steps_back() {
+    for mut window in [Window::calls(20).unwrap(), Window::time(seconds(60)).unwrap()] {
+        let start = Instant::now() + seconds(7200);
+        for n in 0..9 {
+            assert_eq!(window.failure(start - seconds(800 * (n % 3)), None), None);
+        }
+        assert!(window.failure(start - seconds(7200), None).is_some());
+    }
+    let (mut window, start) = (Window::time(seconds(60)).unwrap().consecutive(u32::MAX).unwrap(), Instant::now());
+    for later in [3600, 0, 3600] {
+        assert_eq!(window.failure(start + seconds(later), None), None);
+    }
+    for _ in 0..9 {
+        assert_eq!(window.failure(start + seconds(3661), None), None, "what is older than a minute is gone");
+    }
 }
 
 /// Case 9.

@@ -7,8 +7,9 @@ use metrics::{
     SharedString, Unit, set_default_local_recorder,
 };
 use seawall::{
-    Bare, Error, GaveUp, Http, KeyBy, Kind, Phase, Usage, What,
+    Bare, Error, Gate, GaveUp, Http, KeyBy, Kind, Phase, Stack, Usage, What,
     chat::{Chat, Request},
+    circuit_breaker::Window,
     observe::{ObserveLayer, telemetry, telemetry_of},
     retry::RetryLayer,
 };
@@ -126,6 +127,51 @@ async fn a_call_that_fails_on_one_route_and_passes_on_the_next_counts_once_and_e
     assert_eq!(counters, all);
     assert_eq!(all.map(|name| told.count(name)), [1.0; 4]);
     assert_eq!((log.count("attempt"), log.count("operation")), (2, 1), "a listener is told what the meters count");
+}
+
+/// Case calls 63, through a stack: A fails and B succeeds.
+#[tokio::test(start_paused = true)]
+async fn a_stack_that_switches_counts_one_operation_and_two_attempts_each_on_its_own_route() {
+    let (told, _guard) = Told::listen();
+    let bad = fake(|_, _: u32| failing::<u32>(Kind::RateLimited));
+    let stack = Stack::bare(bad).name("a").then(fake(|_, n: u32| Now(Ok(n)))).name("b").on_429().build().unwrap();
+    guarded(async { assert_eq!(stack.ask(7).await.unwrap(), 7) }).await;
+    let counters: Vec<_> =
+        told.names().into_iter().filter(|name| name.starts_with("seawall") && !name.contains("duration")).collect();
+    let all = [
+        "seawall.attempts{seawall.route=a,error.type=rate_limited}",
+        "seawall.attempts{seawall.route=b}",
+        "seawall.cool_downs{seawall.route=a,error.type=rate_limited}",
+        "seawall.give_ups{seawall.route=a,seawall.reason=others_open}",
+        "seawall.operations{}",
+        "seawall.switches{seawall.route=a,error.type=rate_limited}",
+    ];
+    assert_eq!(counters, all);
+    assert_eq!(all.map(|name| told.count(name)), [1.0; 6]);
+}
+
+/// The gauge says what the circuit does, also where a hand let go of it.
+#[tokio::test(start_paused = true)]
+async fn the_gauge_of_a_circuit_follows_it() {
+    let (told, _guard) = Told::listen();
+    let model = fake(|n, _: u32| if n < 2 { failing(Kind::Server) } else { Now(Ok(())) });
+    let gate = Gate::new();
+    let circuit = Window::default().consecutive(1).unwrap();
+    let stack = Stack::bare(model).name("a").gate(&gate).circuit(circuit).max_retries(0).build().unwrap();
+    let state = || told.get("seawall.circuit.state{seawall.route=a}");
+    guarded(async {
+        stack.ask(1).await.unwrap_err();
+        tokio::time::advance(seconds(5)).await;
+        stack.ask(1).await.unwrap_err();
+        assert_eq!(state(), [2.0, 1.0, 2.0]);
+        gate.release_circuit();
+        stack.ask(1).await.unwrap();
+        assert_eq!(state(), [2.0, 1.0, 2.0, 0.0]);
+        gate.release_circuit();
+        stack.ask(1).await.unwrap();
+        assert_eq!(state().len(), 4, "it was closed already");
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 use super::{KEY, PROMPT, attempt, millis, routes, streams, talkative, whole};
 use crate::{ask, fake::*, guarded, seconds};
 use seawall::{
-    Bare, Error, GaveUp, InCall, KeyBy, Kind, Phase, Usage, What,
+    Bare, Error, GaveUp, InCall, KeyBy, Kind, Phase, Stack, Usage, What,
     chat::{Chat, Item, Request},
     observe::{ObserveLayer, telemetry},
     retry::RetryLayer,
@@ -179,6 +179,34 @@ async fn an_operation_has_its_attempts_within_it_and_tells_what_it_went_through(
     );
     let everything = told.everything();
     assert!(!everything.contains(KEY) && !everything.contains(PROMPT), "{everything}");
+}
+
+/// What failed before the end stands in the reply, or in the error, and in the span alike.
+#[tokio::test(start_paused = true)]
+async fn a_stack_of_two_routes_tells_its_trail_in_the_answer_and_in_the_span() {
+    for (last, sends) in [(None, "2"), (Some(Kind::Auth), "2")] {
+        let (told, _guard) = Told::listen(Level::INFO);
+        let limited = fake(|_, _: Request| Now(Err(talkative(Kind::RateLimited))));
+        let second = fake(move |_, _: Request| match last {
+            Some(kind) => Now(Err(talkative(kind))),
+            None => Now(Ok(whole("hello", Usage::new(11, 7)))),
+        });
+        let stack = Stack::chat(limited).name("a").then(second).name("b").on_429().build().unwrap();
+        let trail = match stack.ask(Request::new("gpt").user(PROMPT)).await {
+            Ok(reply) => reply.trail().clone(),
+            Err(error) => error.trail().clone(),
+        };
+        let [attempt] = trail.attempts() else { panic!("{trail:?}") };
+        assert_eq!((attempt.kind(), attempt.route()), (Kind::RateLimited, Some("a")));
+        let operation = told.span("operation");
+        assert!(operation.field("seawall.trail").starts_with("rate_limited (500) at a"), "{:?}", operation.fields);
+        assert_eq!((operation.field("seawall.sends"), operation.refs), (sends, 0));
+        let routes: Vec<_> = told.spans("attempt").iter().map(|span| span.field("seawall.route").to_owned()).collect();
+        assert_eq!(routes, ["a", "b"]);
+        assert!(told.spans("attempt").iter().all(|span| span.parent == Some(0)));
+        let everything = told.everything();
+        assert!(!everything.contains(KEY) && !everything.contains(PROMPT), "{everything}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
