@@ -2,5 +2,6 @@
 mod bounds;
 mod drops;
 mod panics;
+mod routes;
 mod times;
 mod wakes;
