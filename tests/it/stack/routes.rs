@@ -382,6 +382,54 @@ fn the_order_that_is_printed_is_that_of_the_types() {
     }
 }
 
+/// For a field, or a state that handlers share: one box, outermost.
+#[tokio::test(start_paused = true)]
+async fn several_routes_go_into_one_box_and_into_a_task() {
+    use seawall::{KeyBy, chat::Chat};
+    use tower::{ServiceExt, util::BoxCloneSyncService};
+    guarded(async {
+        let answer = || Reply::whole(ChatAnswer::new(Message::assistant("Blue.")));
+        let model = || fake(move |_, _: chat::Request| Now(Ok(answer())));
+        let stack = Stack::chat(model()).then(model()).model("other").on_429().concurrency(4).build().unwrap();
+        tokio::spawn(stack.ask(chat::Request::new("m"))).await.unwrap().unwrap();
+        let boxed: BoxCloneSyncService<chat::Request, Reply, Error> = BoxCloneSyncService::new(stack);
+        boxed.clone().oneshot(chat::Request::new("m")).await.unwrap();
+        let routes = vec![Route::new(boxed.clone()).name("a"), Route::new(boxed).name("b")];
+        let by_tenant = KeyBy::new(Chat, |request: &chat::Request| request.tenant_name());
+        let outer = Stack::list(by_tenant, routes).on_failure().build().unwrap();
+        tokio::spawn(outer.ask(chat::Request::new("m").tenant("t"))).await.unwrap().unwrap();
+    })
+    .await;
+}
+
+/// The type of a lone route has a short name; several are returned by what they do.
+#[cfg(feature = "reqwest")]
+#[tokio::test]
+async fn several_routes_over_http_are_returned_by_what_they_do() {
+    use seawall::{
+        classify::ClassifyLayer,
+        sim::{Fault, MockProvider, Script, When},
+    };
+    use tower::{Layer, Service, ServiceExt};
+
+    fn stack(
+        client: &reqwest::Client,
+    ) -> impl Service<reqwest::Request, Response = reqwest::Response, Error = Error> + Clone {
+        let service = || ClassifyLayer::reqwest().layer(client.clone());
+        Stack::http(service()).then(service()).on_429().build().unwrap()
+    }
+    let limited = Script::seeded(1).fault(When::nth(1), Fault::status(429).header("retry-after", "30"));
+    let provider = MockProvider::start(limited).await.unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let body = r#"{"model":"m","messages":[{"role":"user","content":"?"}]}"#;
+    let request = client.post(format!("{}/chat/completions", provider.base_url())).body(body).build().unwrap();
+    let answer = stack(&client).oneshot(request).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let trail = answer.extensions().get::<seawall::Trail>().unwrap();
+    assert_eq!((trail.attempts().len(), trail.attempts()[0].route()), (1, Some("1")));
+    assert!(answer.text().await.unwrap().contains("choices"));
+}
+
 #[tokio::test]
 async fn nothing_need_be_send_or_static() {
     use std::{cell::Cell, future::ready, rc::Rc};
