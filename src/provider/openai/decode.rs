@@ -73,7 +73,7 @@ fn texts(content: &RawValue) -> Result<Vec<Part>, serde_json::Error> {
         true => from_raw(content)?,
         false => Texts(vec![from_raw(content)?]),
     };
-    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(Part::Text).collect())
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(|text| Part::Text(text.into())).collect())
 }
 
 /// The text of the arguments as the model wrote it; a server that sends the object itself gives it as it stands.
