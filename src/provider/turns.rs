@@ -40,7 +40,7 @@ pub(super) fn turns(messages: &[Message], longest: usize) -> Vec<Turn<'_>> {
                 Turn::Assistant(spoken)
             }
             false => Turn::User {
-                results: answered(side, &mut open, &mut ids),
+                results: answered(side, &mut open, &ids),
                 messages: side.iter().filter(|message| message.role() != Role::Tool).collect(),
             },
         });
@@ -61,7 +61,7 @@ struct Open<'a> {
 
 /// Gives each result to its call. Of calls that share an id each has one, in their order, and what is left over goes to
 /// the last.
-fn answered<'a>(side: &'a [Message], open: &mut [Open<'a>], ids: &mut Ids<'a>) -> Vec<Answered<'a>> {
+fn answered<'a>(side: &'a [Message], open: &mut [Open<'a>], ids: &Ids<'a>) -> Vec<Answered<'a>> {
     let results = side.iter().flat_map(Message::parts).filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
         _ => None,

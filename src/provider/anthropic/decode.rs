@@ -9,7 +9,7 @@ use serde::{
     de::{DeserializeSeed, Error as _, IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Blocks that seawall does not know are kept up to this number, since they cost more memory here than on the wire.
 const UNKNOWN: usize = 1024;
@@ -20,7 +20,9 @@ pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
         return Err(Error::provider(Kind::Server).with_message("the answer has no content"));
     };
     let mut json = serde_json::Deserializer::from_str(content.get());
-    let parts = Blocks { provider: provider.into() }.deserialize(&mut json).map_err(|error| unreadable(&error))?;
+    let parts = Blocks { provider: provider.into(), room: UNKNOWN }
+        .deserialize(&mut json)
+        .map_err(|error| unreadable(&error))?;
     let mut answer = Answer::new(Message::new(Role::Assistant, parts))
         .with_finish_reason(word(wire.stop_reason).map(finish_reason))
         .with_usage(wire.usage.and_then(usage));
@@ -58,6 +60,8 @@ fn usage(raw: &RawValue) -> Option<Usage> {
 /// Reads the blocks one by one.
 struct Blocks {
     provider: Arc<str>,
+    /// For how many unknown ones more.
+    room: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for Blocks {
@@ -75,39 +79,41 @@ impl<'de> Visitor<'de> for Blocks {
         f.write_str("a list of blocks")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut blocks: A) -> Result<Vec<Part>, A::Error> {
-        let (mut parts, mut unknown) = (Vec::new(), 0);
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut blocks: A) -> Result<Vec<Part>, A::Error> {
+        let mut parts = Vec::new();
         while let Some(raw) = blocks.next_element::<&RawValue>()? {
-            let part = self.part(raw).map_err(|_| A::Error::custom("a block that is none"))?;
-            unknown += usize::from(matches!(part, Some(Part::Native(_))));
-            parts.extend(part.filter(|part| unknown <= UNKNOWN || !matches!(part, Part::Native(_))));
+            parts.extend(self.part(raw).map_err(|_| A::Error::custom("a block that is none"))?);
         }
         Ok(parts)
     }
 }
 
 impl Blocks {
-    fn part(&self, raw: &RawValue) -> Result<Option<Part>, serde_json::Error> {
-        let native = || Native::new(Arc::clone(&self.provider), raw.to_owned());
-        let kind: Kindred = serde_json::from_str(raw.get())?;
-        Ok(match kind.kind.as_deref() {
-            Some("text") => {
+    fn part(&mut self, raw: &RawValue) -> Result<Option<Part>, serde_json::Error> {
+        let provider = &self.provider;
+        let native = |json: &RawValue| Native::new(Arc::clone(provider), json.to_owned());
+        let Kindred { kind } = serde_json::from_str(raw.get())?;
+        Ok(match &*kind {
+            "" => None,
+            "text" => {
                 let Said { text, citations } = serde_json::from_str(raw.get())?;
-                let cited = citations.filter(|list| has_items(list));
-                let citations = cited.map(|list| Native::new(Arc::clone(&self.provider), list.to_owned()));
+                let citations = citations.filter(|list| has_items(list)).map(native);
                 (!text.is_empty()).then(|| Part::Text(Text::from(text).with_citations(citations)))
             }
-            Some("thinking") => {
+            "thinking" => {
                 let Thought { thinking } = serde_json::from_str(raw.get())?;
-                Some(Part::Reasoning(Reasoning::new(thinking, native())))
+                Some(Part::Reasoning(Reasoning::new(thinking, native(raw))))
             }
-            Some("redacted_thinking") => Some(Part::Reasoning(Reasoning::new("", native()))),
-            Some("tool_use") => {
+            "redacted_thinking" => Some(Part::Reasoning(Reasoning::new("", native(raw)))),
+            "tool_use" => {
                 let Called { id, name, input } = serde_json::from_str(raw.get())?;
                 Some(Part::ToolCall(ToolCall::new(id, name, input.get())))
             }
-            Some(_) => Some(Part::Native(native())),
-            None => None,
+            _ => {
+                let kept = (self.room > 0).then(|| Part::Native(native(raw)));
+                self.room = self.room.saturating_sub(1);
+                kept
+            }
         })
     }
 }
@@ -131,9 +137,9 @@ struct Completion<'a> {
 }
 
 #[derive(Deserialize)]
-struct Kindred {
-    #[serde(rename = "type")]
-    kind: Option<Box<str>>,
+struct Kindred<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
