@@ -1,4 +1,4 @@
-//! Clients of providers: a dialect over any HTTP client.
+//! Clients of providers: a dialect over any HTTP client. [`OpenAi`] speaks chat completions, [`Anthropic`] messages.
 //!
 //! # Example
 //! ```no_run

@@ -29,6 +29,8 @@ const VERSION: &str = "2023-06-01";
 /// - Ids of calls that it would refuse (it takes letters, digits, `_` and `-`, at most 64, each once) are translated, the
 ///   same way each time.
 /// - Its own thinking goes back exactly as it came, signatures and order included; other providers' is left out.
+/// - `thinking` of type `enabled`, set with `extra`, is left out of a request that answers calls which do not begin with its own
+///   thinking, as those of another provider: it would be refused.
 /// - Arguments that are no JSON object go back as `{"INVALID_JSON": "…"}`, as its documentation proposes.
 /// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is what each model of its family takes: 4,096 for
 ///   Claude 3, 8,192 for Claude 3.5 and for models that are not Claude, 32,000 for the others. A cut answer says so in its

@@ -2,12 +2,16 @@
 use super::blocks::said;
 use crate::{
     Invalid,
-    chat::{Request, ResponseFormat, Tool, ToolChoice},
-    provider::{check::check, turns::turns, wire::optional},
+    chat::{Part, Request, ResponseFormat, Tool, ToolChoice},
+    provider::{
+        check::check,
+        turns::{Turn, turns},
+        wire::optional,
+    },
 };
 use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 const LONGEST_ID: usize = 64;
 
@@ -93,7 +97,8 @@ impl Serialize for Body<'_> {
         map.serialize_entry("model", request.model_name())?;
         map.serialize_entry("max_tokens", &self.cap())?;
         optional(&mut map, "system", self.system())?;
-        map.serialize_entry("messages", &said(&turns(request.messages(), LONGEST_ID), provider))?;
+        let turns = turns(request.messages(), LONGEST_ID);
+        map.serialize_entry("messages", &said(&turns, provider))?;
         if !request.tools().is_empty() {
             map.serialize_entry("tools", &Tools(request.tools()))?;
         }
@@ -104,11 +109,28 @@ impl Serialize for Body<'_> {
         if let ResponseFormat::JsonSchema { schema, .. } = request.format() {
             map.serialize_entry("output_config", &Output { format: Format::JsonSchema { schema } })?;
         }
-        for (field, value) in request.extras(provider) {
+        let refused = |field: &str, value: &Value| {
+            field == "thinking" && value["type"] == "enabled" && is_thoughtless(&turns, provider)
+        };
+        for (field, value) in request.extras(provider).filter(|(field, value)| !refused(field, value)) {
             map.serialize_entry(field, value)?;
         }
         map.end()
     }
+}
+
+/// Whether the calls that are being answered do not begin with thoughts of this provider's. With `thinking` on it answers
+/// 400 then ("a final `assistant` message must start with a thinking block").
+fn is_thoughtless(turns: &[Turn<'_>], provider: &str) -> bool {
+    let last = turns.iter().rev().find_map(|turn| match turn {
+        Turn::Assistant(spoken) => Some(spoken),
+        Turn::User { .. } => None,
+    });
+    let is_own = |part: &Part| matches!(part, Part::Reasoning(thoughts) if thoughts.native().dialect() == provider);
+    last.is_some_and(|spoken| {
+        let first = spoken.iter().find_map(|spoken| spoken.message.parts().first());
+        spoken.iter().any(|spoken| !spoken.ids.is_empty()) && !first.is_some_and(is_own)
+    })
 }
 
 #[derive(Serialize)]

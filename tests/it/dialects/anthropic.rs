@@ -227,6 +227,21 @@ fn signed_blocks_go_back_byte_for_byte_in_their_order_also_after_being_stored() 
 }
 
 #[test]
+fn thinking_rests_while_it_answers_calls_that_others_made() {
+    let thinking = json!({ "type": "enabled", "budget_tokens": 1024 });
+    let ask = |message: Message| question().message(message).extra("anthropic", "thinking", thinking.clone());
+    let own = decoded(&anthropic(), SIGNED).unwrap().message().clone();
+    let foreign = Message::new(Role::Assistant, [Part::Reasoning(thoughts("deepseek", "Hm.", "\"Hm.\""))]);
+    let foreign = foreign.tool_call(ToolCall::new("a", "look", "{}"));
+    assert_eq!(asked(&ask(own), "thinking"), thinking);
+    assert_eq!(asked(&ask(Message::assistant("Blue.")), "thinking"), thinking);
+    assert_eq!(asked(&ask(foreign.clone()).tool_result("a", "1"), "thinking"), Value::Null);
+    let adaptive = json!({ "type": "adaptive" });
+    let request = question().message(foreign).extra("anthropic", "thinking", adaptive.clone());
+    assert_eq!(asked(&request, "thinking"), adaptive);
+}
+
+#[test]
 fn a_reply_is_read_with_all_that_it_tells() {
     let reply = decoded(&anthropic(), SIGNED).unwrap();
     assert_eq!((reply.id(), reply.model()), (Some("msg_1"), Some("claude-sonnet-4-5-20250929")));
