@@ -1,6 +1,6 @@
 //! A history as Anthropic's turns and blocks.
 use crate::{
-    chat::{Media, Message, Part, Source, ToolCall},
+    chat::{Media, Message, Native, Part, Source, ToolCall},
     provider::turns::{Answered, Id, Spoken, Turn},
 };
 use serde::Serialize;
@@ -108,8 +108,8 @@ fn assistant<'a>(spoken: &'a Spoken<'a>, provider: &str) -> impl Iterator<Item =
 /// What is not for this provider is left out, and blank text, which it refuses.
 fn block<'a>(part: &'a Part, provider: &str) -> Option<Block<'a>> {
     let own = match part {
-        Part::Reasoning(reasoning) => return reasoning.native().json_for(provider).map(Block::Native),
-        Part::Native(native) => return native.json_for(provider).map(Block::Native),
+        Part::Reasoning(reasoning) => return received(reasoning.native(), provider),
+        Part::Native(native) => return received(native, provider),
         Part::Text(said) if is_blank(said.as_str()) => return None,
         Part::Text(said) => Own::Text {
             text: said.as_str(),
@@ -122,6 +122,11 @@ fn block<'a>(part: &'a Part, provider: &str) -> Option<Block<'a>> {
         Part::ToolCall(_) | Part::ToolResult(_) => return None,
     };
     Some(Block::Own(own))
+}
+
+/// A provider that speaks in two ways has one name, and only one of them has blocks.
+fn received<'a>(native: &'a Native, provider: &str) -> Option<Block<'a>> {
+    native.json_for(provider).filter(|json| json.get().starts_with('{')).map(Block::Native)
 }
 
 fn text(text: &str) -> Block<'_> {

@@ -162,7 +162,9 @@ fn assistant<'a>(turn: &'a Spoken<'a>, form: Form<'a>) -> Said<'a> {
         Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
         content => Some(content),
     };
-    let own = || message.reasoning().find_map(|reasoning| reasoning.native().json_for(form.provider));
+    // A provider that speaks in two ways has one name, and here its thoughts are text.
+    let is_text = |json: &&RawValue| json.get().starts_with('"');
+    let own = || message.reasoning().find_map(|reasoning| reasoning.native().json_for(form.provider).filter(is_text));
     let reasoning_content =
         (form.sends_reasoning && !tool_calls.is_empty()).then(|| own().unwrap_or_else(|| &NO_THOUGHTS));
     Said::Assistant { content, reasoning_content, refusal: message.refusal(), tool_calls }

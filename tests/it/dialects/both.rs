@@ -126,6 +126,22 @@ async fn a_conversation_with_tools_switches_and_switches_back_and_both_accept_it
     assert_eq!((text.as_str(), rounds, first.seen(), second.seen()), ("Blue.", 4, 5, 2));
 }
 
+#[test]
+fn a_provider_that_speaks_in_two_ways_gets_its_thoughts_in_the_one_it_is_asked_in() {
+    let completions = openai().name("deepseek").send_reasoning();
+    let messages = anthropic().name("deepseek");
+    let block = r#"{"type":"thinking","thinking":"Hm.","signature":""}"#;
+    let turn = |json: &str| calls(["a"]).part(Part::Reasoning(thoughts("deepseek", "Hm.", json)));
+    let spoken = |dialect: &dyn Fn(&chat::Request) -> Value, json| {
+        dialect(&question().message(turn(json)))["messages"][1].take()
+    };
+    let (here, there) = (|request: &_| body(&completions, request), |request: &_| body(&messages, request));
+    assert_eq!(spoken(&here, "\"Hm.\"")["reasoning_content"], "Hm.");
+    assert_eq!(spoken(&here, block)["reasoning_content"], "");
+    assert_eq!(spoken(&there, block)["content"][1]["thinking"], "Hm.");
+    assert_eq!(spoken(&there, "\"Hm.\"")["content"].as_array().unwrap().len(), 1);
+}
+
 /// A turn of the model's, with what its tools gave, or one of the user's.
 #[derive(Clone, Debug)]
 enum Step {
