@@ -1,13 +1,18 @@
+use serde::{Deserialize, Serialize};
+
 /// The tokens that a provider reports for an answer.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
-    /// Tokens of the prompt, those read from a cache included.
+    /// Tokens of the prompt, those read from a cache or written to it included.
     pub input: u64,
     /// Tokens of the answer, those of its reasoning included.
     pub output: u64,
     /// Of `input`: read from the provider's cache.
     pub cached: u64,
+    /// Of `input`: written to the provider's cache.
+    pub cache_write: u64,
     /// Of `output`: spent on reasoning.
     pub reasoning: u64,
 }

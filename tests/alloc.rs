@@ -15,7 +15,7 @@ use seawall::{
     concurrency_limit::ConcurrencyLimitLayer,
     failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
-    provider::OpenAi,
+    provider::{Anthropic, Dialect, OpenAi},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -49,6 +49,8 @@ fn main() {
     http_bodies();
     what_is_not_free();
     answers_of_many_parts();
+    blocks_of_many_parts();
+    long_histories();
 }
 
 /// Answers made to take many times their size in memory: counted is all that was ever asked for, freed or not.
@@ -70,6 +72,40 @@ fn answers_of_many_parts() {
         }
     }
     println!("answers of many parts: below four times their size");
+}
+
+/// The same of Anthropic's, whose unknown blocks are kept, to a number.
+fn blocks_of_many_parts() {
+    const BYTES: usize = 1 << 20;
+    let (head, ()) = Response::new(()).into_parts();
+    for part in [r#"{"a":0},"#, "0,", "{},", r#"{"type":"x"},"#, r#"{"type":"text","text":""},"#] {
+        let body = [r#"{"content":["#, &part.repeat(BYTES / part.len()), "{}]}"].concat();
+        let region = Region::new(ALLOCATOR);
+        let _ = black_box(Anthropic::without_key().decode(&head, body.as_bytes()));
+        let change = region.change();
+        let asked = change.bytes_allocated + usize::try_from(change.bytes_reallocated).unwrap_or_default();
+        assert!(asked < 4 * BYTES, "{part}: {asked} bytes for an answer of {BYTES}");
+    }
+    println!("blocks of many parts: below four times their size");
+}
+
+/// Encoding allocates by the number of turns, and for the body; the text of a turn is copied nowhere else.
+fn long_histories() {
+    fn allocations(dialect: &impl Dialect, text: usize) -> usize {
+        let turn = |request: chat::Request, at: usize| {
+            let said = chat::Message::assistant("x".repeat(text));
+            let called = said.tool_call(chat::ToolCall::new(format!("call_{at}"), "look", "{}"));
+            request.user("x".repeat(text)).message(called).tool_result(format!("call_{at}"), "x".repeat(text))
+        };
+        let request = (0..333).fold(chat::Request::new("m"), turn);
+        let region = Region::new(ALLOCATOR);
+        black_box(dialect.encode(black_box(&request)).unwrap());
+        region.change().allocations
+    }
+    let (openai, anthropic) = (OpenAi::without_key(), Anthropic::without_key());
+    assert_eq!(allocations(&openai, 10), allocations(&openai, 10_000), "OpenAI");
+    assert_eq!(allocations(&anthropic, 10), allocations(&anthropic, 10_000), "Anthropic");
+    println!("a history of 1,000 turns: its text is written once");
 }
 
 fn whole_replies() {

@@ -1,4 +1,4 @@
-use super::{ToolCall, ToolResult};
+use super::{Media, Native, Reasoning, Text, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, sync::Arc};
 
@@ -39,17 +39,25 @@ pub enum Role {
 
 /// A piece of a turn. Their order is kept.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Text.
-    Text(String),
+    Text(Text),
+    /// What the model thought.
+    Reasoning(Reasoning),
+    /// A picture.
+    Image(Media),
+    /// A document, such as a PDF.
+    Document(Media),
     /// The model's own words for that it will not answer.
     Refusal(String),
     /// The model asks for a tool.
     ToolCall(ToolCall),
     /// What a tool gave.
     ToolResult(ToolResult),
+    /// A block that seawall does not know, such as a search that the provider made.
+    Native(Native),
 }
 
 impl Message {
@@ -60,13 +68,13 @@ impl Message {
 
     /// A question.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::new(Role::User, [Part::Text(text.into())])
+        Self::new(Role::User, [Part::Text(Text::from(text))])
     }
 
     /// A turn of the model's. Empty text is left out, and the turn kept: it may ask for tools without a word.
     pub fn assistant(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self::new(Role::Assistant, (!text.is_empty()).then_some(Part::Text(text)))
+        Self::new(Role::Assistant, (!text.is_empty()).then(|| Part::Text(text.into())))
     }
 
     /// What a tool gave, for the call of this id.
@@ -103,9 +111,17 @@ impl Message {
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         self.parts().iter().fold(Cow::Borrowed(""), |text, part| match part {
-            Part::Text(more) if text.is_empty() => Cow::Borrowed(more),
+            Part::Text(more) if text.is_empty() => Cow::Borrowed(more.as_str()),
             Part::Text(more) => text + more.as_str(),
             _ => text,
+        })
+    }
+
+    /// What the model thought, in order.
+    pub fn reasoning(&self) -> impl Iterator<Item = &Reasoning> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Reasoning(reasoning) => Some(reasoning),
+            _ => None,
         })
     }
 
@@ -129,5 +145,26 @@ impl Message {
     /// Copies the turn first where somebody else holds it too.
     pub(super) fn parts_mut(&mut self) -> &mut Vec<Part> {
         &mut Arc::make_mut(&mut self.0).parts
+    }
+}
+
+/// An image of a million pixels is about 1,500 tokens at Anthropic, and up to 1,100 at OpenAI; its bytes say nothing of it.
+const CHARACTERS_OF_MEDIA: usize = 4 * 1_500;
+
+impl Part {
+    /// How many characters of a prompt it is about.
+    pub(super) fn characters(&self) -> usize {
+        let of = |text: &str| text.chars().count();
+        match self {
+            Self::Text(text) => of(text.as_str()),
+            Self::Refusal(text) => of(text),
+            Self::Reasoning(reasoning) => of(reasoning.text()),
+            Self::Image(_) | Self::Document(_) => CHARACTERS_OF_MEDIA,
+            Self::ToolCall(call) => of(call.name()) + of(call.arguments()),
+            Self::ToolResult(result) => {
+                of(result.content()) + result.parts().iter().map(Self::characters).sum::<usize>()
+            }
+            Self::Native(native) => of(native.json().get()),
+        }
     }
 }

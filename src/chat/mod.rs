@@ -20,6 +20,9 @@
 //! # Where it goes
 //! [`Chat`] is the shape of layers between these types: `RetryLayer::new().shape(Chat)` and its like.
 mod answer;
+mod block;
+mod format;
+mod media;
 mod message;
 mod reply;
 mod request;
@@ -28,6 +31,9 @@ mod stream;
 mod tool;
 
 pub use answer::{Answer, FinishReason};
+pub use block::{Native, Reasoning, Text};
+pub use format::ResponseFormat;
+pub use media::{Media, Source};
 pub use message::{Message, Part, Role};
 pub use reply::Reply;
 pub use request::Request;

@@ -1,5 +1,6 @@
-use super::{Message, Part, Tool, ToolChoice, ToolResult};
+use super::{Message, Part, ResponseFormat, Tool, ToolChoice};
 use crate::{Context, Map, Model};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
@@ -15,20 +16,26 @@ use std::{fmt, sync::Arc};
 /// assert_eq!(format!("{request:?}"), r#"Request { model: "gpt-4o-mini", messages: 1, tools: 0, .. }"#);
 /// ```
 ///
-/// `Debug` shows no text: it may end in a log.
-#[derive(Clone)]
+/// `Debug` shows no text: it may end in a log. Stored with `serde` it is all there but its context, which is about one
+/// call.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Request {
     asked: Arc<Asked>,
+    #[serde(skip)]
     context: Option<Context>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Asked {
     model: Box<str>,
     system: Option<Arc<str>>,
     messages: Vec<Message>,
     tools: Vec<Tool>,
     tool_choice: ToolChoice,
+    parallel_tool_calls: Option<bool>,
+    response_format: ResponseFormat,
     max_tokens: Option<u32>,
     temperature: Option<f64>,
     top_p: Option<f64>,
@@ -90,6 +97,18 @@ impl Request {
     #[must_use]
     pub fn tool_choice(self, choice: ToolChoice) -> Self {
         self.set(|asked| asked.tool_choice = choice)
+    }
+
+    /// Sets whether one answer may call several tools. Default: as the provider has it.
+    #[must_use]
+    pub fn parallel_tool_calls(self, allowed: bool) -> Self {
+        self.set(|asked| asked.parallel_tool_calls = Some(allowed))
+    }
+
+    /// Sets what the answer must look like. Default: free text.
+    #[must_use]
+    pub fn response_format(self, format: ResponseFormat) -> Self {
+        self.set(|asked| asked.response_format = format)
     }
 
     /// Caps the tokens of the answer.
@@ -177,6 +196,18 @@ impl Request {
         &self.asked.tool_choice
     }
 
+    /// What was set with [`parallel_tool_calls`](Self::parallel_tool_calls).
+    #[must_use]
+    pub fn parallel_calls(&self) -> Option<bool> {
+        self.asked.parallel_tool_calls
+    }
+
+    /// What the answer must look like.
+    #[must_use]
+    pub fn format(&self) -> &ResponseFormat {
+        &self.asked.response_format
+    }
+
     /// The cap on the tokens of the answer.
     #[must_use]
     pub fn token_cap(&self) -> Option<u32> {
@@ -229,20 +260,17 @@ impl Request {
         self.context = Some(context);
     }
 
-    /// Estimates the tokens of the prompt: a token for four characters, tools and arguments included.
+    /// Estimates the tokens of the prompt: a token for four characters, tools and arguments included,
+    /// and 1,500 for an image or a document.
     ///
     /// It is good to some ten per cent for prose, which is enough to decide by; bills go by the reported
     /// [`Usage`](crate::Usage).
     #[must_use]
     pub fn estimate(&self) -> u64 {
-        let texts = self.system_text().into_iter();
         let tools = self.tools().iter().flat_map(|tool| [tool.name(), tool.description(), tool.schema().get()]);
-        let turns = self.messages().iter().flat_map(Message::parts).flat_map(|part| match part {
-            Part::Text(text) | Part::Refusal(text) => [text.as_str(), ""],
-            Part::ToolCall(call) => [call.name(), call.arguments()],
-            Part::ToolResult(result) => [ToolResult::content(result), ""],
-        });
-        let characters: usize = texts.chain(tools).chain(turns).map(|text| text.chars().count()).sum();
+        let texts = self.system_text().into_iter().chain(tools).map(|text| text.chars().count());
+        let parts = self.messages().iter().flat_map(Message::parts).map(Part::characters);
+        let characters: usize = texts.chain(parts).sum();
         characters.div_ceil(4) as u64
     }
 }

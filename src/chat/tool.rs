@@ -1,3 +1,4 @@
+use super::{Media, Part};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use std::sync::{Arc, LazyLock};
@@ -19,6 +20,8 @@ pub struct Tool {
     name: Arc<str>,
     description: Arc<str>,
     parameters: Arc<RawValue>,
+    #[serde(default)]
+    strict: bool,
 }
 
 /// The schema of a tool that takes nothing.
@@ -28,7 +31,7 @@ static NOTHING: LazyLock<Arc<RawValue>> =
 impl Tool {
     /// A tool that takes nothing, until [`parameters`](Self::parameters) says more.
     pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), description: description.into(), parameters: Arc::clone(&NOTHING) }
+        Self { name: name.into(), description: description.into(), parameters: Arc::clone(&NOTHING), strict: false }
     }
 
     /// Sets the JSON schema of its arguments.
@@ -41,6 +44,12 @@ impl Tool {
     #[must_use]
     pub fn raw_parameters(self, schema: Box<RawValue>) -> Self {
         Self { parameters: schema.into(), ..self }
+    }
+
+    /// Has the provider hold the model to the schema, which takes a part of JSON schema only.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        Self { strict: true, ..self }
     }
 
     /// How the model calls it.
@@ -60,15 +69,22 @@ impl Tool {
     pub fn schema(&self) -> &RawValue {
         &self.parameters
     }
+
+    /// Whether the provider holds the model to the schema.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
 }
 
-fn raw(value: &Value) -> Arc<RawValue> {
+pub(super) fn raw(value: &Value) -> Arc<RawValue> {
     RawValue::from_string(value.to_string()).expect("a Value is written as JSON").into()
 }
 
 /// Whether the model may, must or must not call tools.
 #[non_exhaustive]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// As it likes.
     #[default]
@@ -114,17 +130,51 @@ impl ToolCall {
     }
 }
 
-/// What a tool gave. Its clones share the text.
+/// What a tool gave: text, and images or documents where the provider can take them.
+///
+/// A provider whose tools give text only reads the rest in a user turn behind the results.
+///
+/// ```
+/// use seawall::chat::{Media, ToolResult};
+///
+/// let plot = ToolResult::new("call_1", "The plot.").image(Media::base64("image/png", "iVBORw0KGgo="));
+/// let failed = ToolResult::new("call_2", "There is no such file.").error();
+/// assert!(failed.is_error() && plot.parts().len() == 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ToolResult {
     call_id: Arc<str>,
     content: Arc<str>,
+    #[serde(default)]
+    is_error: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Part>,
 }
 
 impl ToolResult {
     /// The result of the call of this id.
     pub fn new(call_id: impl Into<Arc<str>>, content: impl Into<Arc<str>>) -> Self {
-        Self { call_id: call_id.into(), content: content.into() }
+        Self { call_id: call_id.into(), content: content.into(), is_error: false, parts: Vec::new() }
+    }
+
+    /// Says that the tool failed, where a provider has a place for that; the content should say how.
+    #[must_use]
+    pub fn error(self) -> Self {
+        Self { is_error: true, ..self }
+    }
+
+    /// Adds an image.
+    #[must_use]
+    pub fn image(mut self, image: Media) -> Self {
+        self.parts.push(Part::Image(image));
+        self
+    }
+
+    /// Adds a document.
+    #[must_use]
+    pub fn document(mut self, document: Media) -> Self {
+        self.parts.push(Part::Document(document));
+        self
     }
 
     /// The id of the call.
@@ -137,5 +187,17 @@ impl ToolResult {
     #[must_use]
     pub fn content(&self) -> &str {
         &self.content
+    }
+
+    /// Whether the tool failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// The images and documents.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 }

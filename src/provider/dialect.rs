@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// be cheap, since each call takes one along, and a streamed reply keeps it: hence `Send` and `'static`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no dialect that a client can speak",
-    note = "`provider::OpenAi` is one, with `base_url` for the many servers that speak like OpenAI"
+    note = "`provider::Anthropic` is one, and `provider::OpenAi`, with `base_url` for the many servers that speak like OpenAI"
 )]
 pub trait Dialect: Clone + Send + 'static {
     /// The provider's name, for people and for the fields of [`extra`](chat::Request::extra).

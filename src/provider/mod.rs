@@ -1,4 +1,4 @@
-//! Clients of providers: a dialect over any HTTP client.
+//! Clients of providers: a dialect over any HTTP client. [`OpenAi`] speaks chat completions, [`Anthropic`] messages.
 //!
 //! # Example
 //! ```no_run
@@ -26,6 +26,8 @@
 //!
 //! # On drop
 //! The request below is dropped, which ends it upstream. What was read of the answer is lost.
+mod anthropic;
+mod check;
 mod client;
 mod dialect;
 mod future;
@@ -33,11 +35,14 @@ mod openai;
 mod reading;
 #[cfg(feature = "reqwest")]
 mod reqwest;
+mod turns;
+mod wire;
 
+pub use anthropic::Anthropic;
 pub use client::Client;
 pub use dialect::Dialect;
 pub use future::ResponseFuture;
-pub use openai::OpenAi;
+pub use openai::{NoText, OpenAi};
 #[cfg(feature = "reqwest")]
 #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
 pub use reqwest::{Reqwest, Sending};

@@ -1,6 +1,7 @@
 //! What both fronts share: the count of requests, the limits, the log. It decides, and never waits.
 use super::{
     Answer, End, Fault, FaultKind, Log, Phase, Record, Script,
+    api::Api,
     limits::{Limiter, Refusal},
     log,
     plan::{self, Step, Steps},
@@ -108,7 +109,8 @@ impl Core {
         };
         let ticket = self.open(state, record, on_drop);
         let answer = |asked: Asked| asked.answer(number, elapsed, body, &self.script.answer);
-        (ticket, self.steps(&verdict, || asked.map_or_else(|error| error, answer), &limiter, &rng))
+        let api = Api::at(path).unwrap_or(Api::OpenAi);
+        (ticket, self.steps(&verdict, api, || asked.map_or_else(|error| error, answer), &limiter, &rng))
     }
 
     /// Opens the record of a request that could not be read.
@@ -137,15 +139,22 @@ impl Core {
         self.script.fault_for(state.number, elapsed, path, rng).map_or(Verdict::Well, Verdict::Fault)
     }
 
-    fn steps(&self, verdict: &Verdict<'_>, answer: impl FnOnce() -> Reply, limiter: &Limiter, rng: &Rng) -> Steps {
+    fn steps(
+        &self,
+        verdict: &Verdict<'_>,
+        api: Api,
+        answer: impl FnOnce() -> Reply,
+        limiter: &Limiter,
+        rng: &Rng,
+    ) -> Steps {
         let Answer { framing, delay, .. } = self.script.answer;
         let told = |mut reply: Reply| {
             reply.tell_limits(limiter);
             reply
         };
         let mut steps = match verdict {
-            Verdict::Outage(fault) => return plan::broken(Reply::error(503), framing, fault, rng),
-            Verdict::Refused(refusal) => return plan::whole(told(Reply::refused(refusal)), framing),
+            Verdict::Outage(fault) => return plan::broken(api.error(503), framing, fault, rng),
+            Verdict::Refused(refusal) => return plan::whole(told(Reply::refused(api, refusal)), framing),
             Verdict::Fault(fault) => plan::broken(told(answer()), framing, fault, rng),
             Verdict::Well => plan::whole(told(answer()), framing),
         };

@@ -122,7 +122,7 @@ impl Fault {
         Self { status: None, headers: Vec::new(), body: None, framing: None, deed }
     }
 
-    /// Answers with a status, and with an error body as OpenAI words it unless [`body`](Self::body) gives one.
+    /// Answers with a status, and with an error body as the provider of the path words it unless [`body`](Self::body) gives one.
     #[must_use]
     pub fn status(status: u16) -> Self {
         Self::of(Deed::Answer).with_status(status)

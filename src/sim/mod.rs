@@ -44,8 +44,8 @@
 //! As a command: `seawall mock-provider SCRIPT.toml`. [`Script::parse`] shows such a file.
 //!
 //! # Where it goes
-//! In place of a provider. Where nothing goes wrong, it answers OpenAI's chat completions with a whole reply, with the
-//! model of the request and a usage derived from it.
+//! In place of a provider. Where nothing goes wrong, it answers OpenAI's chat completions and Anthropic's messages
+//! (`/v1/messages`) with a whole reply, with the model of the request and a usage derived from it.
 //!
 //! # What it reserves
 //! Nothing: it is always ready. A request counts as in flight until its answer is over.
@@ -53,6 +53,7 @@
 //! # On drop
 //! A dropped call or body is a client that hung up, and the log says so. A dropped [`MockProvider`] ends its tasks.
 
+mod api;
 mod body;
 mod core;
 mod fault;

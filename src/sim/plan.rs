@@ -70,9 +70,11 @@ impl Builder {
         let replaced = fault.status.is_some() || fault.body.is_some();
         if replaced {
             let status = fault.status.unwrap_or(reply.status);
-            let limits = reply.headers.into_iter().filter(|(name, _)| name.starts_with("x-"));
-            let error = Reply::error(status);
-            reply = Reply { status, headers: error.headers.into_iter().chain(limits).collect(), body: error.body };
+            let api = reply.api;
+            let kept = |name: &str| name.starts_with("x-") || name.starts_with(api.limits());
+            let limits = reply.headers.into_iter().filter(|(name, _)| kept(name));
+            let error = api.error(status);
+            reply = Reply { headers: error.headers.into_iter().chain(limits).collect(), ..error };
             if let Some(body) = &fault.body {
                 reply.body = Bytes::from(body.clone());
             }
@@ -208,9 +210,10 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::api::Api;
 
     fn steps(fault: &Fault) -> String {
-        let reply = Reply { status: 200, headers: Vec::new(), body: Bytes::from_static(b"abcdefgh") };
+        let reply = Reply { api: Api::OpenAi, status: 200, headers: Vec::new(), body: Bytes::from_static(b"abcdefgh") };
         let name = |step: Step| match step {
             Step::Wait(wait) => format!("wait {}", wait.as_millis()),
             Step::Head(head) => head.length.map_or_else(|| "chunked".to_owned(), |length| format!("head {length}")),

@@ -1,25 +1,26 @@
-//! What an OpenAI-style provider says: chat completions, and errors by status.
+//! What a provider says: whole replies, and errors by status.
 use super::{
+    api::Api,
     limits::{Limiter, Refusal, Unit},
     script::Answer,
 };
 use bytes::Bytes;
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::json;
 use std::{borrow::Cow, time::Duration};
 
 /// A whole answer, before anything goes wrong with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reply {
+    pub(super) api: Api,
     pub(super) status: u16,
     pub(super) headers: Vec<(Cow<'static, str>, String)>,
     pub(super) body: Bytes,
 }
 
 impl Reply {
-    fn json(status: u16, body: &serde_json::Value) -> Self {
+    pub(super) fn json(api: Api, status: u16, body: &serde_json::Value) -> Self {
         let headers = vec![(Cow::from("content-type"), "application/json".to_owned())];
-        Self { status, headers, body: Bytes::from(body.to_string()) }
+        Self { api, status, headers, body: Bytes::from(body.to_string()) }
     }
 
     /// Sets a header, in place of one of the same name.
@@ -29,30 +30,12 @@ impl Reply {
         self.headers.push((name, value.into()));
     }
 
-    /// The error that OpenAI's own would be at this status.
-    pub(super) fn error(status: u16) -> Self {
-        let (kind, code, message) = match status {
-            200..=299 => return Self::json(status, &json!({})),
-            401 => ("invalid_request_error", Some("invalid_api_key"), "Incorrect API key provided."),
-            403 => ("invalid_request_error", None, "You are not allowed to use this model."),
-            404 => ("invalid_request_error", Some("model_not_found"), "The model does not exist."),
-            409 => ("conflict_error", None, "The request conflicts with another one."),
-            429 => ("requests", Some("rate_limit_exceeded"), "Rate limit reached. Please slow down."),
-            400..=499 => ("invalid_request_error", None, "The request is invalid."),
-            503 => ("server_error", None, "The server is currently unavailable."),
-            529 => ("overloaded_error", None, "Overloaded"),
-            _ => ("server_error", None, "The server had an error while processing your request."),
-        };
-        Self::says(status, kind, code, message)
-    }
-
-    pub(super) fn says(status: u16, kind: &str, code: Option<&str>, message: &str) -> Self {
-        Self::json(status, &json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))
-    }
-
     /// The 429 of a limit, with the true wait where there is one.
-    pub(super) fn refused(refusal: &Refusal) -> Self {
-        let limited = |kind, message: &str| Self::says(429, kind, Some("rate_limit_exceeded"), message);
+    pub(super) fn refused(api: Api, refusal: &Refusal) -> Self {
+        let limited = |kind, message: &str| match api {
+            Api::OpenAi => api.says(429, kind, Some("rate_limit_exceeded"), message),
+            Api::Anthropic => api.says(429, "rate_limit_error", None, message),
+        };
         match refusal {
             Refusal::Concurrency(limit) => {
                 limited("requests", &format!("Too many concurrent requests: limit {limit}. Please slow down."))
@@ -72,19 +55,32 @@ impl Reply {
                 );
                 let mut reply = limited(kind, &message);
                 reply.set("retry-after", wait.as_millis().div_ceil(1000).max(1).to_string());
-                reply.set("retry-after-ms", millis(*wait).to_string());
+                if api == Api::OpenAi {
+                    reply.set("retry-after-ms", millis(*wait).to_string());
+                }
                 reply
             }
         }
     }
 
-    /// Tells what is left of each limit, as OpenAI does on every answer.
+    /// Tells what is left of each limit, on every answer. Anthropic tells instants of a clock, which no script has: left out.
     pub(super) fn tell_limits(&mut self, limiter: &Limiter) {
         for bucket in [limiter.requests, limiter.tokens].into_iter().flatten() {
             let (_, name, _) = words(bucket.unit);
-            self.set(format!("x-ratelimit-limit-{name}"), bucket.per_minute.to_string());
-            self.set(format!("x-ratelimit-remaining-{name}"), bucket.remaining().to_string());
-            self.set(format!("x-ratelimit-reset-{name}"), go_duration(bucket.full_in()));
+            let (limit, left, reset) =
+                (bucket.per_minute.to_string(), bucket.remaining().to_string(), go_duration(bucket.full_in()));
+            let front = self.api.limits();
+            match self.api {
+                Api::OpenAi => {
+                    self.set(format!("{front}limit-{name}"), limit);
+                    self.set(format!("{front}remaining-{name}"), left);
+                    self.set(format!("{front}reset-{name}"), reset);
+                }
+                Api::Anthropic => {
+                    self.set(format!("{front}{name}-limit"), limit);
+                    self.set(format!("{front}{name}-remaining"), left);
+                }
+            }
         }
     }
 }
@@ -116,6 +112,8 @@ fn go_duration(wait: Duration) -> String {
 /// What a chat request asks for, as far as the answer depends on it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
+    #[serde(skip)]
+    api: Option<Api>,
     model: String,
     #[serde(rename = "messages")]
     _messages: Vec<IgnoredAny>,
@@ -125,15 +123,19 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn read(path: &str, body: &[u8]) -> Result<Self, Reply> {
-        let path = path.split('?').next().unwrap_or(path);
-        if !path.ends_with("/chat/completions") {
-            let message = format!("Unknown request URL: {path}. The mock provider knows /v1/chat/completions.");
-            return Err(Reply::says(404, "invalid_request_error", Some("unknown_url"), &message));
+        let Some(api) = Api::at(path) else {
+            let path = path.split('?').next().unwrap_or(path);
+            let message =
+                format!("Unknown request URL: {path}. The mock provider knows /v1/chat/completions and /v1/messages.");
+            return Err(Api::OpenAi.says(404, "invalid_request_error", Some("unknown_url"), &message));
+        };
+        let invalid = |message: String| api.says(400, "invalid_request_error", None, &message);
+        let asked: Self = serde_json::from_slice(body)
+            .map_err(|error| invalid(format!("We could not parse the JSON body of your request: {error}")))?;
+        match (api, asked.max_tokens) {
+            (Api::Anthropic, None) => Err(invalid("max_tokens: Field required".to_owned())),
+            _ => Ok(Self { api: Some(api), ..asked }),
         }
-        serde_json::from_slice(body).map_err(|error| {
-            let message = format!("We could not parse the JSON body of your request: {error}");
-            Reply::says(400, "invalid_request_error", None, &message)
-        })
     }
 
     fn most(&self) -> Option<u32> {
@@ -150,28 +152,30 @@ impl Asked {
         let needed = tokens(text.len());
         let completion = self.most().unwrap_or(needed).min(needed);
         let said: String = text.chars().take(completion as usize * BYTES_A_TOKEN).collect();
-        let finish = if completion < needed { "length" } else { "stop" };
-        let prompt = prompt_tokens(body);
-        // Seconds of the script and not of a clock, so that a seed gives the same bytes again.
-        let created = 1_700_000_000 + elapsed.as_secs();
-        let mut reply = Reply::json(
-            200,
-            &json!({
-                "id": format!("chatcmpl-mock-{number}"), "object": "chat.completion", "created": created,
-                "model": self.model,
-                "choices": [{
-                    "index": 0, "finish_reason": finish, "logprobs": null,
-                    "message": {"role": "assistant", "content": said, "refusal": null},
-                }],
-                "usage": {
-                    "prompt_tokens": prompt, "completion_tokens": completion,
-                    "total_tokens": u64::from(prompt) + u64::from(completion),
-                },
-            }),
-        );
-        reply.set("x-request-id", format!("req_mock_{number}"));
-        reply
+        let said = Said {
+            number,
+            // Seconds of the script and not of a clock, so that a seed gives the same bytes again.
+            created: 1_700_000_000 + elapsed.as_secs(),
+            model: &self.model,
+            text: &said,
+            cut: completion < needed,
+            prompt: prompt_tokens(body),
+            completion,
+        };
+        self.api.unwrap_or(Api::OpenAi).whole(&said)
     }
+}
+
+/// What an answer says, whoever says it.
+pub(super) struct Said<'a> {
+    pub(super) number: u64,
+    pub(super) created: u64,
+    pub(super) model: &'a str,
+    pub(super) text: &'a str,
+    /// Whether the cap on tokens ended it.
+    pub(super) cut: bool,
+    pub(super) prompt: u32,
+    pub(super) completion: u32,
 }
 
 const BYTES_A_TOKEN: usize = 4;

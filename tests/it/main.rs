@@ -10,6 +10,7 @@ mod client;
 mod concurrency_limit;
 mod contract;
 mod corpus;
+mod dialects;
 mod explain;
 mod failover;
 mod fake;

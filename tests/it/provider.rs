@@ -162,7 +162,7 @@ fn a_request_that_nobody_would_take_is_refused_with_a_word_on_what_to_do() {
         (question().extra("openai", "stream", json!(true)), "extra: may not set `stream`"),
         (question().max_tokens(1).extra("openai", "max_tokens", json!(2)), "extra: may not set `max_tokens`"),
         (odd(Message::new(Role::Tool, [])), "message 1: a tool turn without a result"),
-        (odd(Message::new(Role::User, [call])), "message 1: a user turn holds text only"),
+        (odd(Message::new(Role::User, [call])), "message 1: a user turn holds text, images and documents only"),
         (odd(Message::new(Role::Tool, [Part::Text("6".into())])), "message 1: a tool turn holds results only"),
     ];
     for (request, words) in rows {

@@ -1,17 +1,18 @@
 //! A reply as OpenAI's chat completions say it, and as those write it who do it nearly so.
 use crate::{
-    Error, Kind, Phase, Usage,
-    chat::{Answer, FinishReason, Message, Part, Reply, Role, ToolCall},
+    Error, Kind, Usage,
+    chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, ToolCall},
+    provider::wire::{bare, from_raw, unreadable, word},
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
+    de::{IgnoredAny, SeqAccess, Visitor},
 };
-use serde_json::{error::Category, value::RawValue};
+use serde_json::value::RawValue;
 use std::{fmt, marker::PhantomData};
 
 /// Reads the first choice.
-pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
+pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
     let wire: Completion<'_> = serde_json::from_slice(bare(body)).map_err(|error| unreadable(&error))?;
     let Some(choice) = wire.choices.and_then(|choices| choices.0) else {
         return Err(Error::provider(Kind::Server).with_message("the answer has no choices"));
@@ -19,7 +20,7 @@ pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
     let Some(spoken) = choice.message else {
         return Err(Error::provider(Kind::Server).with_message("the choice has no message"));
     };
-    let message = message(spoken).map_err(|error| unreadable(&error))?;
+    let message = message(spoken, provider).map_err(|error| unreadable(&error))?;
     let mut answer = Answer::new(message)
         .with_finish_reason(word(choice.finish_reason).map(FinishReason::from))
         .with_usage(wire.usage.and_then(usage));
@@ -32,32 +33,12 @@ pub(super) fn reply(body: &[u8]) -> Result<Reply, Error> {
     Ok(Reply::whole(answer))
 }
 
-/// Without what the classifier passes over too: a byte order mark, and comments that keep a connection alive.
-fn bare(body: &[u8]) -> &[u8] {
-    let mut rest = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
-    while rest.starts_with(b":") {
-        let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        rest = rest[end..].trim_ascii_start();
+fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Error> {
+    let mut parts =
+        Vec::from_iter(spoken.reasoning_content.or(spoken.reasoning).and_then(|raw| thoughts(raw, provider)));
+    if let Some(content) = spoken.content {
+        parts.extend(texts(content)?);
     }
-    rest
-}
-
-/// Cut or damaged on the way, or not of this dialect. serde's own words may quote the answer: its place is told alone.
-fn unreadable(error: &serde_json::Error) -> Error {
-    let (kind, what) = match error.classify() {
-        Category::Eof => (Kind::Transport, "the answer is cut"),
-        Category::Syntax | Category::Io => (Kind::Transport, "the answer is damaged"),
-        Category::Data => (Kind::Unknown, "the answer is no chat completion"),
-    };
-    let place = format!("{what} (line {}, column {})", error.line(), error.column());
-    Error::provider(kind).with_phase(Phase::Body).with_message(place)
-}
-
-fn message(spoken: Spoken<'_>) -> Result<Message, serde_json::Error> {
-    let mut parts = match spoken.content {
-        Some(content) => texts(content)?,
-        None => Vec::new(),
-    };
     parts.extend(spoken.refusal.filter(|text| !text.is_empty()).map(Part::Refusal));
     for call in spoken.tool_calls.unwrap_or_default() {
         let Called { name, arguments } = call.function;
@@ -67,13 +48,19 @@ fn message(spoken: Spoken<'_>) -> Result<Message, serde_json::Error> {
     Ok(Message::new(Role::Assistant, parts))
 }
 
+/// Thoughts that are no text are left out.
+fn thoughts(raw: &RawValue, provider: &str) -> Option<Part> {
+    let text = word(Some(raw)).filter(|text| !text.is_empty())?;
+    Some(Part::Reasoning(Reasoning::new(text, Native::new(provider, raw.to_owned()))))
+}
+
 /// A string, or a list of pieces as Mistral writes it; pieces that are no text are passed over.
 fn texts(content: &RawValue) -> Result<Vec<Part>, serde_json::Error> {
     let Texts(texts) = match content.get().starts_with('[') {
         true => from_raw(content)?,
         false => Texts(vec![from_raw(content)?]),
     };
-    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(Part::Text).collect())
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(|text| Part::Text(text.into())).collect())
 }
 
 /// The text of the arguments as the model wrote it; a server that sends the object itself gives it as it stands.
@@ -82,11 +69,6 @@ fn argument_text(arguments: &RawValue) -> Result<String, serde_json::Error> {
         true => from_raw(arguments),
         false => Ok(arguments.get().to_owned()),
     }
-}
-
-/// A name that is no text is left out: a paid answer is not refused for it.
-fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
-    from_raw(raw?).ok()
 }
 
 /// Counts that cannot be read are left out for the same reason.
@@ -98,10 +80,6 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     let reasoning = counts.completion_tokens_details.and_then(|details| details.reasoning_tokens);
     usage.reasoning = reasoning.unwrap_or_default();
     Some(usage)
-}
-
-fn from_raw<T: DeserializeOwned>(raw: &RawValue) -> Result<T, serde_json::Error> {
-    serde_json::from_str(raw.get())
 }
 
 #[derive(Deserialize)]
@@ -153,6 +131,10 @@ struct Choice<'a> {
 struct Spoken<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning: Option<&'a RawValue>,
     refusal: Option<String>,
     #[serde(borrow)]
     tool_calls: Option<Vec<Call<'a>>>,

@@ -1,19 +1,22 @@
-use super::{decode, encode};
+use super::{
+    decode,
+    encode::{self, Form},
+};
 use crate::{
     Error, Invalid, Secret, chat,
     classify::Classifier,
-    provider::{Client, Dialect},
+    provider::{Client, Dialect, wire},
 };
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderValue, Method, Uri,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
-    response::Parts,
-};
-use std::{borrow::Cow, env, fmt, sync::Arc};
+use http::{HeaderMap, Method, Uri, header::AUTHORIZATION, response::Parts};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 const PATH: &str = "/chat/completions";
+/// OpenAI answers 400 to a longer id of a call ("Expected a string with maximum length 40").
+const LONGEST_ID: usize = 40;
+/// What others take, Anthropic's limit among them.
+const LONGEST_ID_ELSEWHERE: usize = 64;
 
 /// OpenAI's chat completions, and the many servers that speak like it.
 ///
@@ -29,6 +32,11 @@ const PATH: &str = "/chat/completions";
 /// The cap on tokens goes out as `max_completion_tokens` to OpenAI, whose newer models refuse the old name, and as
 /// `max_tokens` to every other host, since many know no other.
 ///
+/// Documents go as base64 only. What a tool gives beside text follows in a user turn behind the results, and that it
+/// failed is for its text to say, since there is no place for either. Thoughts stay here: see
+/// [`send_reasoning`](Self::send_reasoning). Ids of calls that a server would refuse, such as long or doubled ones of
+/// another provider, are translated, the same way each time.
+///
 /// `Debug` shows the name and the host: the rest of a URL may hold a key.
 #[derive(Clone)]
 pub struct OpenAi(Arc<Settings>);
@@ -42,6 +50,21 @@ struct Settings {
     key: Option<Secret>,
     organisation: Option<Box<str>>,
     project: Option<Box<str>>,
+    no_text: NoText,
+    sends_reasoning: bool,
+}
+
+/// How the `content` of a turn goes out that calls tools without a word. Each form is refused by some server.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoText {
+    /// As `""`, which most take.
+    #[default]
+    Empty,
+    /// As `null`, which is how OpenAI itself writes it.
+    Null,
+    /// Left out.
+    Absent,
 }
 
 impl OpenAi {
@@ -62,6 +85,8 @@ impl OpenAi {
             key: None,
             organisation: None,
             project: None,
+            no_text: NoText::default(),
+            sends_reasoning: false,
         }))
     }
 
@@ -70,12 +95,11 @@ impl OpenAi {
     /// # Errors
     /// Where there is no key.
     pub fn from_env() -> Result<Self, Invalid> {
-        let variable = |name| env::var(name).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let Some(key) = variable("OPENAI_API_KEY") else {
+        let Some(key) = wire::variable("OPENAI_API_KEY") else {
             return Err(Invalid::new("OPENAI_API_KEY", "is not set: export a key, or use `OpenAi::without_key`"));
         };
         let dialect = Self::new(key);
-        Ok(match variable("OPENAI_BASE_URL") {
+        Ok(match wire::variable("OPENAI_BASE_URL") {
             Some(url) => dialect.base_url(url),
             None => dialect,
         })
@@ -114,6 +138,21 @@ impl OpenAi {
         self.set(|settings| settings.project = Some(id.into()))
     }
 
+    /// Sets how a turn goes out that calls tools without a word. Default `""`.
+    #[must_use]
+    pub fn no_text(self, form: NoText) -> Self {
+        self.set(|settings| settings.no_text = form)
+    }
+
+    /// Sends the thoughts of turns that call tools back, as `reasoning_content`: DeepSeek refuses such turns without it
+    /// where its models think, and others refuse the field. Default: thoughts are left out.
+    ///
+    /// A turn that has none of this provider's gets an empty one, since it is the field that is asked for.
+    #[must_use]
+    pub fn send_reasoning(self) -> Self {
+        self.set(|settings| settings.sends_reasoning = true)
+    }
+
     /// A client over any service of `http::Request`.
     pub fn over<T>(self, inner: T) -> Client<Self, T> {
         Client::new(self, inner)
@@ -148,8 +187,15 @@ impl Dialect for OpenAi {
 
     fn encode(&self, request: &chat::Request) -> Result<http::Request<Bytes>, Error> {
         let uri = self.0.uri()?;
-        let cap = if uri.host() == Some("api.openai.com") { "max_completion_tokens" } else { "max_tokens" };
-        let body = encode::body(request, &self.0.name, cap)?;
+        let is_openai = uri.host() == Some("api.openai.com");
+        let form = Form {
+            provider: &self.0.name,
+            cap: if is_openai { "max_completion_tokens" } else { "max_tokens" },
+            longest_id: if is_openai { LONGEST_ID } else { LONGEST_ID_ELSEWHERE },
+            no_text: self.0.no_text,
+            sends_reasoning: self.0.sends_reasoning,
+        };
+        let body = encode::body(request, form)?;
         let mut encoded = http::Request::new(body);
         *encoded.method_mut() = Method::POST;
         *encoded.uri_mut() = uri;
@@ -158,7 +204,7 @@ impl Dialect for OpenAi {
     }
 
     fn decode(&self, _: &Parts, body: &[u8]) -> Result<chat::Reply, Error> {
-        decode::reply(body)
+        decode::reply(body, &self.0.name)
     }
 }
 
@@ -174,52 +220,25 @@ impl fmt::Debug for OpenAi {
 
 impl Settings {
     fn uri(&self) -> Result<Uri, Invalid> {
-        let (base, own) = parted(&self.base_url);
-        let (path, more) = parted(&self.path);
-        let mut url = format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches('/'));
-        for (separator, query) in ['?', '&'].into_iter().zip(own.into_iter().chain(more)) {
-            url.push(separator);
-            url.push_str(query);
-        }
-        // What follows a `#` would be dropped without a word, and the path with it.
-        let whole = (!url.contains('#')).then_some(url);
-        let uri = whole.and_then(|url| Uri::try_from(url).ok());
-        let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
-        let uri = uri.ok_or_else(|| Invalid::new("base_url", "is no URL: write it as `https://host/v1`"))?;
-        match uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            true => Err(Invalid::new("base_url", "holds a user or a password, which would not be sent: leave it out")),
-            false => Ok(uri),
-        }
+        wire::uri(&self.base_url, &self.path)
     }
 
     fn headers(&self) -> Result<HeaderMap, Invalid> {
-        let json = HeaderValue::from_static("application/json");
-        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, json.clone()), (ACCEPT, json)]);
+        let mut headers = wire::headers();
         if let Some(key) = &self.key {
             if key.expose().trim().is_empty() {
                 return Err(Invalid::new("key", "is empty: give one, or use `OpenAi::without_key`"));
             }
-            let mut bearer = value("key", &format!("Bearer {}", key.expose()))?;
+            let mut bearer = wire::value("key", &format!("Bearer {}", key.expose()))?;
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
         }
         if let Some(id) = &self.organisation {
-            headers.insert("openai-organization", value("organisation", id)?);
+            headers.insert("openai-organization", wire::value("organisation", id)?);
         }
         if let Some(id) = &self.project {
-            headers.insert("openai-project", value("project", id)?);
+            headers.insert("openai-project", wire::value("project", id)?);
         }
         Ok(headers)
     }
-}
-
-/// What stands before a query, and the query.
-fn parted(url: &str) -> (&str, Option<&str>) {
-    url.split_once('?').map_or((url, None), |(front, query)| (front, Some(query)))
-}
-
-fn value(setting: &'static str, text: &str) -> Result<HeaderValue, Invalid> {
-    let refused =
-        |_| Invalid::new(setting, "holds a character that no header may hold, such as a line break: remove it");
-    HeaderValue::from_str(text).map_err(refused)
 }

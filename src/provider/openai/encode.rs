@@ -1,83 +1,80 @@
 //! A request as OpenAI's chat completions say it.
+use super::{
+    NoText,
+    content::{Content, Results, shown, spoken},
+};
 use crate::{
     Invalid,
-    chat::{Message, Part, Request, Role, Tool, ToolCall, ToolChoice},
+    chat::{Part, Request, ResponseFormat, Source, Tool, ToolCall, ToolChoice},
+    provider::{
+        check::{at, check},
+        turns::{Id, Spoken, Turn, turns},
+        wire::optional,
+    },
 };
 use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{json, value::RawValue};
+use std::sync::LazyLock;
 
 /// Fields that have a setter, or would change the form of what comes back.
 const OWN: [&str; 10] =
     ["model", "messages", "tools", "tool_choice", "temperature", "top_p", "stop", "seed", "stream", "n"];
 
-/// The body, with the cap on tokens under the name `cap`.
-pub(super) fn body(request: &Request, provider: &str, cap: &'static str) -> Result<Bytes, Invalid> {
-    check(request, provider)?;
-    match serde_json::to_vec(&Body { request, provider, cap }) {
+/// How a server wants it.
+#[derive(Clone, Copy)]
+pub(super) struct Form<'a> {
+    pub(super) provider: &'a str,
+    /// What the cap on tokens is called.
+    pub(super) cap: &'static str,
+    pub(super) longest_id: usize,
+    pub(super) no_text: NoText,
+    pub(super) sends_reasoning: bool,
+}
+
+pub(super) fn body(request: &Request, form: Form<'_>) -> Result<Bytes, Invalid> {
+    let own = |field: &str| match field {
+        "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
+        "response_format" => !matches!(request.format(), ResponseFormat::Text),
+        "parallel_tool_calls" => request.parallel_calls().is_some(),
+        field => OWN.contains(&field),
+    };
+    check(request, form.provider, own)?;
+    documents(request)?;
+    match serde_json::to_vec(&Body { request, form }) {
         Ok(body) => Ok(body.into()),
         Err(_) => Err(Invalid::new("request", "cannot be written as JSON: look at its `extra` fields")),
     }
 }
 
-/// Finds what every provider refuses, before anything is sent.
-fn check(request: &Request, provider: &str) -> Result<(), Invalid> {
-    if request.model_name().is_empty() {
-        return Err(Invalid::new("model", "is empty: name one in `Request::new`"));
-    }
-    if request.messages().is_empty() && request.system_text().is_none() {
-        return Err(Invalid::new("messages", "there are none: add one with `user`"));
-    }
-    let (temperature, top_p) = request.sampling();
-    for (setting, number) in [("temperature", temperature), ("top_p", top_p)] {
-        if number.is_some_and(|number| !number.is_finite()) {
-            return Err(Invalid::new(setting, "is not a finite number: set one, or leave it out"));
-        }
-    }
-    for (index, message) in request.messages().iter().enumerate() {
-        if let Some(reason) = misplaced(message) {
-            return Err(Invalid::new("messages", format!("message {index}: {reason}")));
-        }
-    }
-    let capped = request.token_cap().is_some();
-    let own = |field: &str| OWN.contains(&field) || capped && matches!(field, "max_tokens" | "max_completion_tokens");
-    match request.extras(provider).find(|(field, _)| own(field)) {
-        Some((field, _)) => {
-            Err(Invalid::new("extra", format!("may not set `{field}`, which seawall sets or relies on")))
-        }
+/// OpenAI fetches images, and no documents.
+fn documents(request: &Request) -> Result<(), Invalid> {
+    let afar = |part: &Part| matches!(part, Part::Document(media) if matches!(media.source(), Source::Url(_)));
+    let any = |part: &Part| match part {
+        Part::ToolResult(result) => result.parts().iter().any(afar),
+        part => afar(part),
+    };
+    match request.messages().iter().position(|message| message.parts().iter().any(any)) {
+        Some(index) => Err(at(index, "OpenAI fetches no documents: give the bytes, with `Media::base64`")),
         None => Ok(()),
-    }
-}
-
-/// A part in a turn that has no place for it would be lost without a word.
-fn misplaced(message: &Message) -> Option<&'static str> {
-    let result = |part: &Part| matches!(part, Part::ToolResult(_));
-    match message.role() {
-        Role::Tool if message.parts().is_empty() => Some("a tool turn without a result: add one with `tool_result`"),
-        Role::Tool if !message.parts().iter().all(result) => Some("a tool turn holds results only"),
-        Role::User if !message.parts().iter().all(|part| matches!(part, Part::Text(_))) => {
-            Some("a user turn holds text only: results belong to a tool turn, calls to the assistant's")
-        }
-        Role::Assistant if message.parts().iter().any(result) => Some("results belong to a tool turn"),
-        _ => None,
     }
 }
 
 struct Body<'a> {
     request: &'a Request,
-    provider: &'a str,
-    cap: &'static str,
+    form: Form<'a>,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { request, provider, cap } = *self;
+        let Self { request, form } = *self;
         let (temperature, top_p) = request.sampling();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", request.model_name())?;
-        map.serialize_entry("messages", &Messages(request))?;
+        map.serialize_entry("messages", &Messages { request, form })?;
         if !request.tools().is_empty() {
             map.serialize_entry("tools", &Tools(request.tools()))?;
+            optional(&mut map, "parallel_tool_calls", request.parallel_calls())?;
         }
         match request.chosen_tools() {
             ToolChoice::Auto => {}
@@ -87,34 +84,35 @@ impl Serialize for Body<'_> {
                 map.serialize_entry("tool_choice", &json!({ "type": "function", "function": { "name": name } }))?;
             }
         }
-        optional(&mut map, cap, request.token_cap())?;
+        optional(&mut map, form.cap, request.token_cap())?;
         optional(&mut map, "temperature", temperature)?;
         optional(&mut map, "top_p", top_p)?;
         optional(&mut map, "stop", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
         optional(&mut map, "seed", request.chosen_seed())?;
-        for (field, value) in request.extras(provider) {
+        optional(&mut map, "response_format", Format::of(request.format()))?;
+        for (field, value) in request.extras(form.provider) {
             map.serialize_entry(field, value)?;
         }
         map.end()
     }
 }
 
-fn optional<M: SerializeMap>(map: &mut M, field: &str, value: Option<impl Serialize>) -> Result<(), M::Error> {
-    value.map_or(Ok(()), |value| map.serialize_entry(field, &value))
+struct Messages<'a> {
+    request: &'a Request,
+    form: Form<'a>,
 }
-
-struct Messages<'a>(&'a Request);
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let system = self.0.system_text().map(|text| Turn::System { content: text });
-        serializer.collect_seq(system.into_iter().chain(self.0.messages().iter().flat_map(turns)))
+        let system = self.request.system_text().map(|text| Said::System { content: text });
+        let turns = turns(self.request.messages(), self.form.longest_id);
+        serializer.collect_seq(system.into_iter().chain(turns.iter().flat_map(|turn| said(turn, self.form))))
     }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Turn<'a> {
+enum Said<'a> {
     System {
         content: &'a str,
     },
@@ -122,7 +120,10 @@ enum Turn<'a> {
         content: Content<'a>,
     },
     Assistant {
-        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content: Option<Content<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a RawValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
         refusal: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -130,22 +131,43 @@ enum Turn<'a> {
     },
     Tool {
         tool_call_id: &'a str,
-        content: &'a str,
+        content: Results<'a>,
     },
 }
 
-/// Text where that is all: many servers read nothing else.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(&'a str),
-    Parts(Vec<Text<'a>>),
+/// Each call's results are a message of their own here, and all of them stand right behind the calls.
+fn said<'a>(turn: &'a Turn<'a>, form: Form<'a>) -> Vec<Said<'a>> {
+    match turn {
+        Turn::Assistant(spoken) => spoken.iter().map(|spoken| assistant(spoken, form)).collect(),
+        Turn::User { results, messages } => {
+            let tools = results
+                .iter()
+                .map(|answered| Said::Tool { tool_call_id: &answered.id, content: Results(&answered.results) });
+            let beside = shown(results).map(|content| Said::User { content });
+            let users = messages.iter().map(|message| Said::User { content: spoken(message) });
+            tools.chain(beside).chain(users).collect()
+        }
+    }
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "text")]
-struct Text<'a> {
-    text: &'a str,
+/// `""`, as JSON.
+static NO_THOUGHTS: LazyLock<Box<RawValue>> =
+    LazyLock::new(|| RawValue::from_string("\"\"".to_owned()).expect("two quotes are JSON"));
+
+/// A turn without a word stays one: left out, the results that follow would point at nothing.
+fn assistant<'a>(turn: &'a Spoken<'a>, form: Form<'a>) -> Said<'a> {
+    let message = turn.message;
+    let tool_calls: Vec<_> = message.tool_calls().zip(&turn.ids).map(|(called, id)| call(called, id)).collect();
+    let content = match spoken(message) {
+        Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
+        content => Some(content),
+    };
+    // A provider that speaks in two ways has one name, and here its thoughts are text.
+    let is_text = |json: &&RawValue| json.get().starts_with('"');
+    let own = || message.reasoning().find_map(|reasoning| reasoning.native().json_for(form.provider).filter(is_text));
+    let reasoning_content =
+        (form.sends_reasoning && !tool_calls.is_empty()).then(|| own().unwrap_or_else(|| &NO_THOUGHTS));
+    Said::Assistant { content, reasoning_content, refusal: message.refusal(), tool_calls }
 }
 
 #[derive(Serialize)]
@@ -161,41 +183,8 @@ struct Called<'a> {
     arguments: &'a str,
 }
 
-/// Each result of a tool is a message of its own here.
-fn turns(message: &Message) -> impl Iterator<Item = Turn<'_>> {
-    let results = message.parts().iter().filter_map(|part| match part {
-        Part::ToolResult(result) => Some(Turn::Tool { tool_call_id: result.call_id(), content: result.content() }),
-        _ => None,
-    });
-    let spoken = match message.role() {
-        Role::User => Some(Turn::User { content: content(message) }),
-        Role::Assistant => Some(Turn::Assistant {
-            content: content(message),
-            refusal: message.refusal(),
-            tool_calls: message.tool_calls().map(call).collect(),
-        }),
-        Role::Tool => None,
-    };
-    results.chain(spoken)
-}
-
-/// A turn without a word has the text "": left out, the results that follow would point at nothing.
-fn content(message: &Message) -> Content<'_> {
-    let mut texts = message.parts().iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    match (texts.next(), texts.next()) {
-        (text, None) => Content::Text(text.unwrap_or_default()),
-        (first, second) => {
-            let all = first.into_iter().chain(second).chain(texts);
-            Content::Parts(all.map(|text| Text { text }).collect())
-        }
-    }
-}
-
-fn call(call: &ToolCall) -> Call<'_> {
-    Call { id: call.id(), function: Called { name: call.name(), arguments: call.arguments() } }
+fn call<'a>(call: &'a ToolCall, id: &'a Id<'a>) -> Call<'a> {
+    Call { id, function: Called { name: call.name(), arguments: call.arguments() } }
 }
 
 struct Tools<'a>(&'a [Tool]);
@@ -203,7 +192,12 @@ struct Tools<'a>(&'a [Tool]);
 impl Serialize for Tools<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|tool| Function {
-            function: Described { name: tool.name(), description: tool.description(), parameters: tool.schema() },
+            function: Described {
+                name: tool.name(),
+                description: tool.description(),
+                parameters: tool.schema(),
+                strict: tool.is_strict(),
+            },
         }))
     }
 }
@@ -219,4 +213,33 @@ struct Described<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a RawValue,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format<'a> {
+    JsonObject,
+    JsonSchema { json_schema: Schema<'a> },
+}
+
+#[derive(Serialize)]
+struct Schema<'a> {
+    name: &'a str,
+    schema: &'a RawValue,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+}
+
+impl<'a> Format<'a> {
+    fn of(format: &'a ResponseFormat) -> Option<Self> {
+        match format {
+            ResponseFormat::Text => None,
+            ResponseFormat::Json => Some(Self::JsonObject),
+            ResponseFormat::JsonSchema { name, schema, strict } => {
+                Some(Self::JsonSchema { json_schema: Schema { name, schema, strict: *strict } })
+            }
+        }
+    }
 }

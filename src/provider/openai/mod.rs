@@ -1,6 +1,7 @@
 //! OpenAI's chat completions, which many others speak too.
+mod content;
 mod decode;
 mod dialect;
 mod encode;
 
-pub use dialect::OpenAi;
+pub use dialect::{NoText, OpenAi};

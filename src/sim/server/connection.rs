@@ -5,10 +5,10 @@ use super::{
 use crate::{
     sim::{
         End,
+        api::Api,
         body::FILLER,
         core::{Arrival, Core, Ticket},
         plan::{Head, Step, Steps, Stop},
-        reply::Reply,
     },
     time,
 };
@@ -84,7 +84,7 @@ impl Connection {
 
     async fn refuse(mut self, core: &Arc<Core>, status: u16) {
         let mut ticket = core.unreadable(status);
-        let reply = Reply::says(status, "invalid_request_error", None, "The request could not be read.");
+        let reply = Api::OpenAi.says(status, "invalid_request_error", None, "The request could not be read.");
         let head = Head { status, headers: reply.headers, filler: 0, length: Some(reply.body.len() as u64) };
         let bytes = [wire::head(&head, true).0, b"\r\n\r\n".to_vec(), reply.body.to_vec()].concat();
         if self.stream.write_all(&bytes).await.is_ok() {

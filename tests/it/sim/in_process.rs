@@ -1,10 +1,14 @@
 //! The same provider in virtual time.
 use super::*;
-use crate::{guarded, seconds, timed};
+use crate::{ask, guarded, seconds, timed};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use seawall::sim::{Answer, Body, Fault, Garble, InProcess, Limits, Log, Script, When};
+use seawall::{
+    Kind, chat,
+    provider::Anthropic,
+    sim::{Answer, Body, Fault, Garble, InProcess, Limits, Log, Script, When},
+};
 use std::num::NonZeroU32;
 use tower::ServiceExt;
 
@@ -275,4 +279,46 @@ async fn a_seed_gives_the_same_run_again() {
     let first = run(5).await;
     assert_eq!(first, run(5).await);
     assert_ne!(first, run(6).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_anthropics_path_it_speaks_as_anthropic_does() {
+    guarded(async {
+        let script = Script::seeded(1)
+            .fault(When::nth(2), Fault::status(529))
+            .fault(When::nth(3), Fault::status(429).header("retry-after", "7"));
+        let provider = provider(script);
+        let client = Anthropic::without_key().over(provider.clone());
+        let reply = ask(&client, chat::Request::new("claude-sonnet-4-5").user("hello")).await.unwrap();
+        assert_eq!((reply.text().as_ref(), reply.id()), ("This is answer 1 of the mock provider.", Some("msg_mock_1")));
+        assert_eq!(reply.finish_reason(), Some(&chat::FinishReason::Stop));
+        assert!(reply.usage().unwrap().input > 0);
+        for (kind, wait) in [(Kind::Overloaded, None), (Kind::RateLimited, Some(seconds(7)))] {
+            let error = ask(&client, chat::Request::new("m").user("hello")).await.unwrap_err();
+            assert_eq!((error.kind(), error.retry_after()), (kind, wait));
+        }
+        let cut = ask(&client, chat::Request::new("m").user("hello").max_tokens(2)).await.unwrap();
+        assert_eq!((cut.text().as_ref(), cut.finish_reason()), ("This is ", Some(&chat::FinishReason::Length)));
+        let uncapped = Request::post("/v1/messages").body(Full::<Bytes>::from(CHAT)).unwrap();
+        let (head, body) = provider.oneshot(uncapped).await.unwrap().into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        assert!(head.status == 400 && body.starts_with(b"{\"error\":{\"message\":\"max_tokens: Field required\""));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn anthropics_limits_have_its_headers_and_a_true_wait() {
+    guarded(async {
+        let limits = Limits::default().requests_per_minute(limit(1));
+        let provider = provider(Script::seeded(1).limits(limits));
+        let client = Anthropic::without_key().over(provider.clone());
+        assert!(ask(&client, chat::Request::new("m").user("hello")).await.is_ok());
+        let error = ask(&client, chat::Request::new("m").user("hello")).await.unwrap_err();
+        assert_eq!((error.kind(), error.retry_after()), (Kind::RateLimited, Some(seconds(60))));
+        let body = Full::<Bytes>::from(r#"{"model":"m","max_tokens":1,"messages":[]}"#);
+        let response = provider.oneshot(Request::post("/v1/messages").body(body).unwrap()).await.unwrap();
+        assert_eq!(response.headers()["anthropic-ratelimit-requests-remaining"], "0");
+    })
+    .await;
 }

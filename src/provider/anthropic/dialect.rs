@@ -1,0 +1,197 @@
+use super::{decode, encode};
+use crate::{
+    Error, Invalid, Secret, chat,
+    classify::Classifier,
+    provider::{Client, Dialect, wire},
+};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Uri, response::Parts};
+use std::{borrow::Cow, fmt, sync::Arc};
+
+const BASE_URL: &str = "https://api.anthropic.com";
+/// The only one that there has been since 2023; what is newer comes by `anthropic-beta`.
+const VERSION: &str = "2023-06-01";
+
+/// Anthropic's Messages API.
+///
+/// ```
+/// use seawall::provider::Anthropic;
+///
+/// let anthropic = Anthropic::new("sk-ant-…").beta("context-1m-2025-08-07");
+/// # let _ = anthropic;
+/// ```
+///
+/// What its rules ask for is done to every history on its way, and nothing to the history itself:
+///
+/// - The results of tools come first in the user turn behind the calls, all of them in one; turns of one side in a row
+///   become one; empty text is left out. A turn of which nothing is left says `(no content)`, and so does a user turn put in
+///   front where the history begins with the model's.
+/// - Ids of calls that it would refuse (it takes letters, digits, `_` and `-`, at most 64, each once) are translated, the
+///   same way each time.
+/// - Its own thinking goes back exactly as it came, signatures and order included; other providers' is left out.
+/// - `thinking` of type `enabled`, set with `extra`, is left out of a request that answers calls which do not begin with its own
+///   thinking, as those of another provider: it would be refused.
+/// - Arguments that are no JSON object go back as `{"INVALID_JSON": "…"}`, as its documentation proposes.
+/// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is what each model of its family takes: 4,096 for
+///   Claude 3, 8,192 for Claude 3.5 and for models that are not Claude, 32,000 for the others. A cut answer says so in its
+///   finish reason.
+/// - It has no seed, which is left out, and no JSON without a schema, which is refused. Its schemas always bind.
+///
+/// Prompts are cached with a field of its own: `request.extra("anthropic", "cache_control", json!({"type": "ephemeral"}))`.
+/// So are other things that seawall does not model, such as `thinking`.
+///
+/// `Debug` shows the name and the host: the rest of a URL may hold a key.
+#[derive(Clone)]
+pub struct Anthropic(Arc<Settings>);
+
+#[derive(Clone)]
+struct Settings {
+    name: Cow<'static, str>,
+    classifier: Classifier,
+    base_url: Box<str>,
+    key: Option<Secret>,
+    version: Box<str>,
+    betas: Vec<Box<str>>,
+}
+
+impl Anthropic {
+    /// Asks Anthropic, with this key.
+    pub fn new(key: impl Into<Secret>) -> Self {
+        Self::without_key().set(|settings| settings.key = Some(key.into()))
+    }
+
+    /// Sends no key: for a server that wants none, or a transport that brings one.
+    #[must_use]
+    pub fn without_key() -> Self {
+        let name = Cow::Borrowed("anthropic");
+        Self(Arc::new(Settings {
+            classifier: Classifier::new().provider(name.clone()),
+            name,
+            base_url: BASE_URL.into(),
+            key: None,
+            version: VERSION.into(),
+            betas: Vec::new(),
+        }))
+    }
+
+    /// Takes the key from `ANTHROPIC_API_KEY`, and the base URL from `ANTHROPIC_BASE_URL` where that is set.
+    ///
+    /// # Errors
+    /// Where there is no key.
+    pub fn from_env() -> Result<Self, Invalid> {
+        let Some(key) = wire::variable("ANTHROPIC_API_KEY") else {
+            return Err(Invalid::new("ANTHROPIC_API_KEY", "is not set: export a key, or use `Anthropic::without_key`"));
+        };
+        let dialect = Self::new(key);
+        Ok(match wire::variable("ANTHROPIC_BASE_URL") {
+            Some(url) => dialect.base_url(url),
+            None => dialect,
+        })
+    }
+
+    /// Sets the provider's name, for errors, for the table that judges them, and for whose thinking is its own. Default
+    /// `anthropic`.
+    #[must_use]
+    pub fn name(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.set(|settings| {
+            settings.name = name.into();
+            settings.classifier = Classifier::new().provider(settings.name.clone());
+        })
+    }
+
+    /// Sets where the server is, with or without `/v1` at the end. Default `https://api.anthropic.com`.
+    #[must_use]
+    pub fn base_url(self, url: impl Into<Box<str>>) -> Self {
+        self.set(|settings| settings.base_url = url.into())
+    }
+
+    /// Sets the version of the API. Default `2023-06-01`.
+    #[must_use]
+    pub fn version(self, version: impl Into<Box<str>>) -> Self {
+        self.set(|settings| settings.version = version.into())
+    }
+
+    /// Asks for something that is in beta, by its name. May be called several times.
+    #[must_use]
+    pub fn beta(self, name: impl Into<Box<str>>) -> Self {
+        self.set(|settings| settings.betas.push(name.into()))
+    }
+
+    /// A client over any service of `http::Request`.
+    pub fn over<T>(self, inner: T) -> Client<Self, T> {
+        Client::new(self, inner)
+    }
+
+    /// A client over reqwest.
+    ///
+    /// # Errors
+    /// Where the base URL is none, the key is empty or no header's value, or TLS cannot be set up on this system.
+    #[cfg(feature = "reqwest")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
+    pub fn client(self) -> Result<Client<Self, crate::provider::Reqwest>, Invalid> {
+        self.0.uri()?;
+        self.0.headers()?;
+        Ok(self.over(crate::provider::Reqwest::new()?))
+    }
+
+    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+}
+
+impl Dialect for Anthropic {
+    fn name(&self) -> Cow<'static, str> {
+        self.0.name.clone()
+    }
+
+    fn classifier(&self) -> &Classifier {
+        &self.0.classifier
+    }
+
+    fn encode(&self, request: &chat::Request) -> Result<http::Request<Bytes>, Error> {
+        let mut encoded = http::Request::new(encode::body(request, &self.0.name)?);
+        *encoded.method_mut() = Method::POST;
+        *encoded.uri_mut() = self.0.uri()?;
+        *encoded.headers_mut() = self.0.headers()?;
+        Ok(encoded)
+    }
+
+    fn decode(&self, _: &Parts, body: &[u8]) -> Result<chat::Reply, Error> {
+        decode::reply(body, &self.0.name)
+    }
+}
+
+impl fmt::Debug for Anthropic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let uri = self.0.uri().ok();
+        f.debug_struct("Anthropic")
+            .field("name", &self.0.name)
+            .field("host", &uri.as_ref().and_then(Uri::host))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Settings {
+    fn uri(&self) -> Result<Uri, Invalid> {
+        let front = self.base_url.split('?').next().unwrap_or_default();
+        wire::uri(&self.base_url, if front.trim_end_matches('/').ends_with("/v1") { "messages" } else { "v1/messages" })
+    }
+
+    fn headers(&self) -> Result<HeaderMap, Invalid> {
+        let mut headers = wire::headers();
+        headers.insert("anthropic-version", wire::value("version", &self.version)?);
+        if !self.betas.is_empty() {
+            headers.insert("anthropic-beta", wire::value("beta", &self.betas.join(","))?);
+        }
+        if let Some(key) = &self.key {
+            if key.expose().trim().is_empty() {
+                return Err(Invalid::new("key", "is empty: give one, or use `Anthropic::without_key`"));
+            }
+            let mut key = wire::value("key", key.expose())?;
+            key.set_sensitive(true);
+            headers.insert("x-api-key", key);
+        }
+        Ok(headers)
+    }
+}

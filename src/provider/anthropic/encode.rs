@@ -1,0 +1,187 @@
+//! A request as Anthropic's messages say it.
+use super::blocks::said;
+use crate::{
+    Invalid,
+    chat::{Part, Request, ResponseFormat, Tool, ToolChoice},
+    provider::{
+        check::check,
+        turns::{Turn, turns},
+        wire::optional,
+    },
+};
+use bytes::Bytes;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, value::RawValue};
+
+const LONGEST_ID: usize = 64;
+
+/// The cap that each model of a family takes, by a part of its name; the first that fits holds. The table of models that
+/// is to come will know each one's own.
+const CAPS: [(&str, u32); 6] = [
+    ("claude-3-5", 8_192),
+    ("claude-3-7", 32_000),
+    ("claude-3-", 4_096),
+    ("claude-2", 4_096),
+    ("claude-instant", 4_096),
+    ("claude", 32_000),
+];
+const CAP_ELSEWHERE: u32 = 8_192;
+
+pub(super) fn body(request: &Request, provider: &str) -> Result<Bytes, Invalid> {
+    let body = Body { request, provider };
+    check(request, provider, |field| body.is_own(field))?;
+    if matches!(request.format(), ResponseFormat::Json) {
+        return Err(Invalid::new(
+            "response_format",
+            "asks for JSON without a schema: give one, `ResponseFormat::json_schema`",
+        ));
+    }
+    match serde_json::to_vec(&body) {
+        Ok(body) => Ok(body.into()),
+        Err(_) => Err(Invalid::new("request", "cannot be written as JSON: look at its `extra` fields")),
+    }
+}
+
+struct Body<'a> {
+    request: &'a Request,
+    provider: &'a str,
+}
+
+impl Body<'_> {
+    /// Whether the field is written here, or would change the form of what comes back.
+    fn is_own(&self, field: &str) -> bool {
+        let (temperature, top_p) = self.request.sampling();
+        match field {
+            "model" | "messages" | "max_tokens" | "stream" => true,
+            "system" => self.system().is_some(),
+            "tools" => !self.request.tools().is_empty(),
+            "tool_choice" => self.choice().is_some(),
+            "temperature" => temperature.is_some(),
+            "top_p" => top_p.is_some(),
+            "stop_sequences" => !self.request.stops().is_empty(),
+            "output_config" => !matches!(self.request.format(), ResponseFormat::Text),
+            _ => false,
+        }
+    }
+
+    fn system(&self) -> Option<&str> {
+        self.request.system_text().filter(|text| !text.trim().is_empty())
+    }
+
+    fn cap(&self) -> u32 {
+        let model = self.request.model_name();
+        let family = || CAPS.iter().find(|(part, _)| model.contains(part));
+        self.request.token_cap().unwrap_or_else(|| family().map_or(CAP_ELSEWHERE, |(_, cap)| *cap))
+    }
+
+    /// A choice is refused where there is nothing to choose from, so that one which changes nothing then is not sent.
+    fn choice(&self) -> Option<Choice<'_>> {
+        let no_tools =
+            self.request.tools().is_empty() && !self.request.extras(self.provider).any(|(field, _)| field == "tools");
+        let one = self.request.parallel_calls() == Some(false);
+        match self.request.chosen_tools() {
+            ToolChoice::Auto | ToolChoice::Never if no_tools => None,
+            ToolChoice::Auto => one.then_some(Choice::Auto { disable_parallel_tool_use: one }),
+            ToolChoice::Never => Some(Choice::None),
+            ToolChoice::Required => Some(Choice::Any { disable_parallel_tool_use: one }),
+            ToolChoice::Named(name) => Some(Choice::Tool { name, disable_parallel_tool_use: one }),
+        }
+    }
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { request, provider } = *self;
+        let (temperature, top_p) = request.sampling();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("model", request.model_name())?;
+        map.serialize_entry("max_tokens", &self.cap())?;
+        optional(&mut map, "system", self.system())?;
+        let turns = turns(request.messages(), LONGEST_ID);
+        map.serialize_entry("messages", &said(&turns, provider))?;
+        if !request.tools().is_empty() {
+            map.serialize_entry("tools", &Tools(request.tools()))?;
+        }
+        optional(&mut map, "tool_choice", self.choice())?;
+        optional(&mut map, "temperature", temperature)?;
+        optional(&mut map, "top_p", top_p)?;
+        optional(&mut map, "stop_sequences", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
+        if let ResponseFormat::JsonSchema { schema, .. } = request.format() {
+            map.serialize_entry("output_config", &Output { format: Format::JsonSchema { schema } })?;
+        }
+        let refused = |field: &str, value: &Value| {
+            field == "thinking" && value["type"] == "enabled" && is_thoughtless(&turns, provider)
+        };
+        for (field, value) in request.extras(provider).filter(|(field, value)| !refused(field, value)) {
+            map.serialize_entry(field, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Whether the calls that are being answered do not begin with thoughts of this provider's. With `thinking` on it answers
+/// 400 then ("a final `assistant` message must start with a thinking block").
+fn is_thoughtless(turns: &[Turn<'_>], provider: &str) -> bool {
+    let last = turns.iter().rev().find_map(|turn| match turn {
+        Turn::Assistant(spoken) => Some(spoken),
+        Turn::User { .. } => None,
+    });
+    let is_own = |part: &Part| matches!(part, Part::Reasoning(thoughts) if thoughts.native().dialect() == provider);
+    last.is_some_and(|spoken| {
+        let first = spoken.iter().find_map(|spoken| spoken.message.parts().first());
+        spoken.iter().any(|spoken| !spoken.ids.is_empty()) && !first.is_some_and(is_own)
+    })
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Choice<'a> {
+    None,
+    Auto {
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        disable_parallel_tool_use: bool,
+    },
+    Any {
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        disable_parallel_tool_use: bool,
+    },
+    Tool {
+        name: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        disable_parallel_tool_use: bool,
+    },
+}
+
+struct Tools<'a>(&'a [Tool]);
+
+impl Serialize for Tools<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|tool| Described {
+            name: tool.name(),
+            description: Some(tool.description()).filter(|text| !text.is_empty()),
+            input_schema: tool.schema(),
+            strict: tool.is_strict(),
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct Described<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: &'a RawValue,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    format: Format<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format<'a> {
+    JsonSchema { schema: &'a RawValue },
+}

@@ -1,0 +1,88 @@
+//! What the dialects have in common on the wire.
+use crate::{Error, Invalid, Kind, Phase};
+use http::{
+    HeaderMap, HeaderValue, Uri,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+use serde::{Serialize, de::DeserializeOwned, ser::SerializeMap};
+use serde_json::{error::Category, value::RawValue};
+
+/// The URL of a base and what follows it, each with a query of its own.
+pub(super) fn uri(base_url: &str, path: &str) -> Result<Uri, Invalid> {
+    let (base, own) = parted(base_url);
+    let (path, more) = parted(path);
+    let mut url = format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches('/'));
+    for (separator, query) in ['?', '&'].into_iter().zip(own.into_iter().chain(more)) {
+        url.push(separator);
+        url.push_str(query);
+    }
+    // What follows a `#` would be dropped without a word, and the path with it.
+    let whole = (!url.contains('#')).then_some(url);
+    let uri = whole.and_then(|url| Uri::try_from(url).ok());
+    let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
+    let uri = uri.ok_or_else(|| Invalid::new("base_url", "is no URL: write it as `https://host/v1`"))?;
+    match uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        true => Err(Invalid::new("base_url", "holds a user or a password, which would not be sent: leave it out")),
+        false => Ok(uri),
+    }
+}
+
+/// What stands before a query, and the query.
+fn parted(url: &str) -> (&str, Option<&str>) {
+    url.split_once('?').map_or((url, None), |(front, query)| (front, Some(query)))
+}
+
+/// The headers of a body of JSON whose answer is one.
+pub(super) fn headers() -> HeaderMap {
+    let json = HeaderValue::from_static("application/json");
+    HeaderMap::from_iter([(CONTENT_TYPE, json.clone()), (ACCEPT, json)])
+}
+
+pub(super) fn value(setting: &'static str, text: &str) -> Result<HeaderValue, Invalid> {
+    let refused =
+        |_| Invalid::new(setting, "holds a character that no header may hold, such as a line break: remove it");
+    HeaderValue::from_str(text).map_err(refused)
+}
+
+/// A variable of the environment that says something.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+pub(super) fn optional<M: SerializeMap>(
+    map: &mut M,
+    field: &str,
+    value: Option<impl Serialize>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| map.serialize_entry(field, &value))
+}
+
+/// Without what the classifier passes over too: a byte order mark, and comments that keep a connection alive.
+pub(super) fn bare(body: &[u8]) -> &[u8] {
+    let mut rest = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
+    while rest.starts_with(b":") {
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        rest = rest[end..].trim_ascii_start();
+    }
+    rest
+}
+
+/// Cut or damaged on the way, or not of this dialect. serde's own words may quote the answer: its place is told alone.
+pub(super) fn unreadable(error: &serde_json::Error) -> Error {
+    let (kind, what) = match error.classify() {
+        Category::Eof => (Kind::Transport, "the answer is cut"),
+        Category::Syntax | Category::Io => (Kind::Transport, "the answer is damaged"),
+        Category::Data => (Kind::Unknown, "the answer is not of this dialect"),
+    };
+    let place = format!("{what} (line {}, column {})", error.line(), error.column());
+    Error::provider(kind).with_phase(Phase::Body).with_message(place)
+}
+
+/// A name that is no text is left out: a paid answer is not refused for it.
+pub(super) fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
+    from_raw(raw?).ok()
+}
+
+pub(super) fn from_raw<T: DeserializeOwned>(raw: &RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_str(raw.get())
+}

@@ -1,0 +1,118 @@
+//! The words of the two providers that the mock one can be, by the path that it is asked at.
+use super::reply::{Reply, Said};
+use serde_json::{Value, json};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Api {
+    OpenAi,
+    Anthropic,
+}
+
+impl Api {
+    /// `None` where it knows no such path. A query is no part of it.
+    pub(super) fn at(path: &str) -> Option<Self> {
+        let path = path.split('?').next().unwrap_or(path);
+        if path.ends_with("/chat/completions") {
+            return Some(Self::OpenAi);
+        }
+        path.ends_with("/messages").then_some(Self::Anthropic)
+    }
+
+    /// What stands before the rest of the name of a limit's header.
+    pub(super) fn limits(self) -> &'static str {
+        match self {
+            Self::OpenAi => "x-ratelimit-",
+            Self::Anthropic => "anthropic-ratelimit-",
+        }
+    }
+
+    /// The error that the provider's own would be at this status.
+    pub(super) fn error(self, status: u16) -> Reply {
+        if (200..300).contains(&status) {
+            return Reply::json(self, status, &json!({}));
+        }
+        match self {
+            Self::OpenAi => {
+                let (kind, code, message) = openai_error(status);
+                self.says(status, kind, code, message)
+            }
+            Self::Anthropic => {
+                let (kind, message) = anthropic_error(status);
+                self.says(status, kind, None, message)
+            }
+        }
+    }
+
+    pub(super) fn says(self, status: u16, kind: &str, code: Option<&str>, message: &str) -> Reply {
+        let body = match self {
+            Self::OpenAi => json!({"error": {"message": message, "type": kind, "param": null, "code": code}}),
+            Self::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
+        };
+        Reply::json(self, status, &body)
+    }
+
+    pub(super) fn whole(self, said: &Said<'_>) -> Reply {
+        let (body, id) = match self {
+            Self::OpenAi => (completion(said), "x-request-id"),
+            Self::Anthropic => (message(said), "request-id"),
+        };
+        let mut reply = Reply::json(self, 200, &body);
+        reply.set(id, format!("req_mock_{}", said.number));
+        reply
+    }
+}
+
+fn openai_error(status: u16) -> (&'static str, Option<&'static str>, &'static str) {
+    match status {
+        401 => ("invalid_request_error", Some("invalid_api_key"), "Incorrect API key provided."),
+        403 => ("invalid_request_error", None, "You are not allowed to use this model."),
+        404 => ("invalid_request_error", Some("model_not_found"), "The model does not exist."),
+        409 => ("conflict_error", None, "The request conflicts with another one."),
+        429 => ("requests", Some("rate_limit_exceeded"), "Rate limit reached. Please slow down."),
+        400..=499 => ("invalid_request_error", None, "The request is invalid."),
+        503 => ("server_error", None, "The server is currently unavailable."),
+        529 => ("overloaded_error", None, "Overloaded"),
+        _ => ("server_error", None, "The server had an error while processing your request."),
+    }
+}
+
+fn anthropic_error(status: u16) -> (&'static str, &'static str) {
+    match status {
+        401 => ("authentication_error", "invalid x-api-key"),
+        403 => ("permission_error", "Your API key does not have permission to use the specified resource."),
+        404 => ("not_found_error", "model: not found"),
+        413 => ("request_too_large", "Request exceeds the maximum size"),
+        429 => ("rate_limit_error", "Number of requests has exceeded your rate limit."),
+        400..=499 => ("invalid_request_error", "The request is invalid."),
+        504 => ("timeout_error", "The request timed out."),
+        529 => ("overloaded_error", "Overloaded"),
+        _ => ("api_error", "Internal server error"),
+    }
+}
+
+fn completion(said: &Said<'_>) -> Value {
+    json!({
+        "id": format!("chatcmpl-mock-{}", said.number), "object": "chat.completion", "created": said.created,
+        "model": said.model,
+        "choices": [{
+            "index": 0, "finish_reason": if said.cut { "length" } else { "stop" }, "logprobs": null,
+            "message": {"role": "assistant", "content": said.text, "refusal": null},
+        }],
+        "usage": {
+            "prompt_tokens": said.prompt, "completion_tokens": said.completion,
+            "total_tokens": u64::from(said.prompt) + u64::from(said.completion),
+        },
+    })
+}
+
+fn message(said: &Said<'_>) -> Value {
+    json!({
+        "id": format!("msg_mock_{}", said.number), "type": "message", "role": "assistant", "model": said.model,
+        "content": [{"type": "text", "text": said.text}],
+        "stop_reason": if said.cut { "max_tokens" } else { "end_turn" }, "stop_sequence": null,
+        "usage": {
+            "input_tokens": said.prompt, "output_tokens": said.completion,
+            "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+        },
+    })
+}
