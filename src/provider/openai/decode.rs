@@ -1,7 +1,7 @@
 //! A reply as OpenAI's chat completions say it, and as those write it who do it nearly so.
 use crate::{
     Error, Kind, Usage,
-    chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, ToolCall},
+    chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
     provider::wire::{bare, from_raw, unreadable, word},
 };
 use serde::{
@@ -37,7 +37,7 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
     let mut parts =
         Vec::from_iter(spoken.reasoning_content.or(spoken.reasoning).and_then(|raw| thoughts(raw, provider)));
     if let Some(content) = spoken.content {
-        parts.extend(texts(content)?);
+        parts.extend(cited(texts(content)?, spoken.annotations, provider));
     }
     parts.extend(spoken.refusal.filter(|text| !text.is_empty()).map(Part::Refusal));
     for call in spoken.tool_calls.unwrap_or_default() {
@@ -48,6 +48,13 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
     Ok(Message::new(Role::Assistant, parts))
 }
 
+/// What an answer cites is told apart from its text, which is one: it goes to the first.
+fn cited(texts: Vec<Text>, annotations: Option<&RawValue>, provider: &str) -> impl Iterator<Item = Part> {
+    let some = annotations.filter(|list| from_raw::<Vec<IgnoredAny>>(list).is_ok_and(|list| !list.is_empty()));
+    let mut citations = some.map(|list| Native::new(provider, list.to_owned()));
+    texts.into_iter().map(move |text| Part::Text(text.with_citations(citations.take())))
+}
+
 /// Thoughts that are no text are left out.
 fn thoughts(raw: &RawValue, provider: &str) -> Option<Part> {
     let text = word(Some(raw)).filter(|text| !text.is_empty())?;
@@ -55,12 +62,12 @@ fn thoughts(raw: &RawValue, provider: &str) -> Option<Part> {
 }
 
 /// A string, or a list of pieces as Mistral writes it; pieces that are no text are passed over.
-fn texts(content: &RawValue) -> Result<Vec<Part>, serde_json::Error> {
+fn texts(content: &RawValue) -> Result<Vec<Text>, serde_json::Error> {
     let Texts(texts) = match content.get().starts_with('[') {
         true => from_raw(content)?,
         false => Texts(vec![from_raw(content)?]),
     };
-    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(|text| Part::Text(text.into())).collect())
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(Text::from).collect())
 }
 
 /// The text of the arguments as the model wrote it; a server that sends the object itself gives it as it stands.
@@ -135,6 +142,8 @@ struct Spoken<'a> {
     reasoning_content: Option<&'a RawValue>,
     #[serde(borrow)]
     reasoning: Option<&'a RawValue>,
+    #[serde(borrow)]
+    annotations: Option<&'a RawValue>,
     refusal: Option<String>,
     #[serde(borrow)]
     tool_calls: Option<Vec<Call<'a>>>,

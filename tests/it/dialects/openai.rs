@@ -135,6 +135,21 @@ fn ids_are_legal_unique_and_the_same_each_time_and_results_of_one_call_are_one()
 }
 
 #[test]
+fn what_an_answer_cites_is_kept_and_not_sent_back() {
+    let list = r#"[{"type":"url_citation",  "url_citation":{"url":"https://h"}}]"#;
+    let answer = |list| format!(r#"{{"choices":[{{"message":{{"content":"Blue.","annotations":{list}}}}}]}}"#);
+    let reply = decoded(&openai(), &answer(list)).unwrap();
+    let Part::Text(text) = &reply.message().parts()[0] else { panic!() };
+    assert_eq!((text.as_str(), text.citations().unwrap().json().get()), ("Blue.", list));
+    let sent = turns(&openai(), &question().message(reply.message().clone()))[1].take();
+    assert_eq!(sent, json!({ "role": "assistant", "content": "Blue." }));
+    for none in ["[]", "null", "7"] {
+        let reply = decoded(&openai(), &answer(none)).unwrap();
+        assert_eq!(reply.message(), &Message::assistant("Blue."), "{none}");
+    }
+}
+
+#[test]
 fn a_request_survives_being_stored() {
     let signed = thoughts("anthropic", "Hm.", r#"{"type":"thinking",  "signature":"x"}"#);
     let cited = chat::Text::from("It is.").with_citations(Native::new("anthropic", raw("[ 1.10 ]")));
