@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// The name of the route, in a stack or a failover with several; `None`: outside all of them.
+    /// The name of the route, in a stack or a failover: its number, where it was given none. `None`: outside all of them.
     pub route: Option<&'a str>,
     /// What happened there.
     pub what: What<'a>,
@@ -146,6 +146,14 @@ impl Sink {
     /// Tells that something happened.
     pub fn emit(&self, what: What<'_>) {
         (self.listener)(&Event { route: self.route.as_deref(), what });
+    }
+
+    /// Names the route of an error that does not know its own.
+    pub(crate) fn name(&self, error: Error) -> Error {
+        match &self.route {
+            Some(route) => error.with_route(route),
+            None => error,
+        }
     }
 }
 

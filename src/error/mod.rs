@@ -183,7 +183,7 @@ impl Error {
         self.0.root.as_deref()
     }
 
-    /// The name of the route that was asked, where there are several.
+    /// The name of the route that was asked, in a stack or a failover; its number, where it was given none.
     #[must_use]
     pub fn route(&self) -> Option<&str> {
         self.0.route.as_deref()

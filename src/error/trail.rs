@@ -48,7 +48,7 @@ impl Attempt {
         self.provider.as_deref()
     }
 
-    /// The name of the route that was asked, where there are several.
+    /// The name of the route that was asked, in a stack or a failover; its number, where it was given none.
     #[must_use]
     pub fn route(&self) -> Option<&str> {
         self.route.as_deref()

@@ -156,6 +156,11 @@ impl<S, Req, F, H, P: Schedule> ResponseFuture<S, Req, F, H, P> {
         let this = self.project();
         let (now, Settings { policy, sink }) = (time::now(), &**this.settings);
         policy.record(this.past, error.sends(), now);
+        // What refused it may not know the route, and in an answer's trail nobody can name it any more.
+        let error = match sink {
+            Some(sink) => sink.name(error),
+            None => error,
+        };
         if !error.is_retryable() || policy.is_off() {
             return Err(error.after(mem::take(this.trail)));
         }

@@ -117,7 +117,8 @@ impl<H, P> RetryLayer<H, P> {
         self
     }
 
-    /// Tells [`What::Retrying`](crate::What::Retrying) and [`What::GaveUp`](crate::What::GaveUp) to `sink`.
+    /// Tells [`What::Retrying`](crate::What::Retrying) and [`What::GaveUp`](crate::What::GaveUp) to `sink`. A failure that does not
+    /// know its route is named after that of the sink.
     pub fn sink(mut self, sink: Sink) -> Self {
         self.settings.sink = Some(sink);
         self

@@ -1,6 +1,10 @@
 //! What a stack tells of its routes, and that its settings reach the layers.
 use crate::{fake::*, guarded, seconds};
-use seawall::{CircuitState, Error, Gate, GaveUp, Kind, Outcome, Sink, Stack, What, circuit_breaker::Window};
+use seawall::{
+    CircuitState, Error, Gate, GaveUp, Kind, Outcome, Sink, Stack, What,
+    chat::{self, Answer as ChatAnswer, Message, Reply},
+    circuit_breaker::Window,
+};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -94,6 +98,27 @@ async fn an_error_names_its_route_also_where_there_is_one() {
         let stack = Stack::bare(fake(|_, _: u64| failing::<()>(Kind::Auth))).name("eu").build().unwrap();
         let error = stack.ask(1).await.unwrap_err();
         assert_eq!((error.kind(), error.route()), (Kind::Auth, Some("eu")));
+    })
+    .await;
+}
+
+/// A refusal never reached the innermost layers, which know their route; nor is there an error that failover could name.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_was_waited_out_is_in_the_trail_with_its_route() {
+    guarded(async {
+        let model = fake(|_, _: chat::Request| Now(Ok(Reply::whole(ChatAnswer::new(Message::assistant("hello"))))));
+        let gates = [Gate::new(), Gate::new()];
+        let stack = Stack::chat(model.clone()).name("eu").gate(&gates[0]).then(model).name("us").gate(&gates[1]);
+        let stack = stack.build().unwrap();
+        gates[0].cool_down(seconds(1));
+        gates[1].cool_down(seconds(5));
+        let reply = stack.ask(chat::Request::new("m").user("hello")).await.unwrap();
+        let attempts: Vec<_> = reply.trail().attempts().iter().map(|one| (one.kind(), one.route())).collect();
+        assert_eq!(attempts, [(Kind::CoolingDown, Some("eu"))]);
+
+        let lone = Stack::bare(fake(|_, _: u64| Now(Ok(())))).name("eu").gate(&gates[0]).build().unwrap();
+        gates[0].cool_down(seconds(600));
+        assert_eq!(lone.ask(1).await.unwrap_err().route(), Some("eu"), "also alone");
     })
     .await;
 }
