@@ -1,3 +1,4 @@
+//! What a builder can be told of the whole stack; `routes.rs` has what it is told of its routes, and `build`.
 use super::Settings;
 use crate::{
     Bare, Http, KeyBy, Rng, Sink,

@@ -36,7 +36,8 @@
 //!
 //! # Where it goes
 //! Around a client, and innermost of all that is yours. From the outside in: one [operation](crate::observe), the
-//! [deadline](crate::timeout) of the call, [failover](crate::failover) where there are several routes; and in each of them
+//! [deadline](crate::timeout) of the call, [failover](crate::failover) where there are several routes, with a
+//! [retry](crate::retry) around it where rounds are asked for; and in each of them
 //! [retry](crate::retry), the [limit of calls at once](crate::concurrency_limit), the
 //! [circuit breaker](crate::circuit_breaker) with its cool-down, one [attempt](crate::observe) and its [timeout](crate::timeout), the service.
 //! Each layer also stands alone in a plain `tower::ServiceBuilder`.
@@ -51,6 +52,10 @@
 //!
 //! # On drop
 //! The running attempt, or the wait, is cancelled.
+
+// `service` begins a builder, `builder` and `routes` take the settings and have `build`, `settings` checks them and makes
+// layers of them, `pave` puts these in their order, `paved` has the types that come of it; `service` is the stack itself,
+// `order` its `Debug`.
 mod ask;
 mod builder;
 mod leaf;

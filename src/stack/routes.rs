@@ -1,4 +1,4 @@
-//! What a builder can be told of its routes, and what comes of them.
+//! What a builder can be told of its routes, and `build`, which differs by how many there are.
 use super::{Builder, Pave, Paved, Plan, Several, Stack};
 use crate::{
     Both, Gate, Invalid, Model,

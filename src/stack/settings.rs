@@ -50,7 +50,7 @@ impl Settings {
     /// What cannot take effect was meant otherwise.
     pub(super) fn check(&self, routes: &[Facts]) -> Result<(), Invalid> {
         self.check_retry().map_err(|invalid| invalid.of_layer("retry"))?;
-        self.check_limits().map_err(|invalid| invalid.of_layer("timeout"))?;
+        self.check_timeouts().map_err(|invalid| invalid.of_layer("timeout"))?;
         self.check_failover(routes).map_err(|invalid| invalid.of_layer("failover"))
     }
 
@@ -81,7 +81,7 @@ impl Settings {
     }
 
     /// A limit of one attempt that the whole call cannot reach.
-    fn check_limits(&self) -> Result<(), Invalid> {
+    fn check_timeouts(&self) -> Result<(), Invalid> {
         let Some(deadline) = self.deadline else { return Ok(()) };
         let heads = [("first_byte", self.first_byte), ("whole", self.whole)];
         match heads.into_iter().find(|(_, limit)| limit.is_some_and(|limit| limit >= deadline)) {
@@ -150,6 +150,7 @@ impl Settings {
         self.ready_within.map_or(Ok(self.failover), |limit| self.failover.ready_within(limit))
     }
 
+    /// Of one attempt; the call's own is [`total`](Self::total).
     pub(super) fn timeout(&self, sink: &Sink) -> Result<AttemptTimeoutLayer, Invalid> {
         let mut layer = AttemptTimeoutLayer::new().sink(sink.clone());
         if let Some(most) = self.first_byte {
@@ -231,6 +232,7 @@ impl Settings {
         }
     }
 
+    /// The deadline of the call.
     pub(super) fn total(&self, sink: &Sink) -> Result<DeadlineLayer, Invalid> {
         let layer = self.deadline.map_or_else(|| Ok(DeadlineLayer::inherited()), DeadlineLayer::new)?;
         Ok(layer.sink(sink.clone()))

@@ -110,7 +110,7 @@ impl<P: Policy> Circuit<P> {
         }
     }
 
-    /// The account was answered, and not by a rate limit.
+    /// A call succeeded: the rate limits in a row of its account are over.
     pub(super) fn passed(&self, mark: Mark) {
         self.gate.passed(mark);
     }

@@ -7,7 +7,8 @@ const BASE: Duration = Duration::from_secs(5);
 const CAP: Duration = Duration::from_secs(60);
 const KEYS: usize = 64;
 
-/// Makes services that stop asking a provider that fails, or that named a wait. See the [module's docs](super) for when.
+/// Makes services that stop asking a provider that fails, or an account that was rate limited. See the
+/// [module's docs](super) for when.
 ///
 /// All services that one layer makes share their circuits; so do clones of the layer, until a setting is changed.
 ///

@@ -25,6 +25,7 @@ pub(super) struct Machine<P> {
     opening: Opening,
     probes: usize,
     slow: Option<Duration>,
+    /// The generation, and in its lowest bit whether the circuit is shut: open or half open.
     word: AtomicU64,
     /// The move of the hand after which it started.
     hand: AtomicU64,
@@ -89,7 +90,7 @@ impl<P: Policy> Machine<P> {
         if !self.is_current(pass) {
             return None;
         }
-        inner.told(false, ended.now);
+        inner.counted(false, ended.now);
         let is_slow = self.slow.zip(ended.took).is_some_and(|(slow, took)| took >= slow);
         match &mut inner.state {
             State::Closed => {
@@ -129,7 +130,7 @@ impl<P: Policy> Machine<P> {
             }
             return None;
         }
-        inner.told(true, ended.now);
+        inner.counted(true, ended.now);
         inner.passed_in_a_row = 0;
         let trip = inner.policy.failure(ended.now, ended.took);
         let trip = match inner.state {
@@ -156,7 +157,7 @@ impl<P: Policy> Machine<P> {
     /// Whether nothing is lost if it is forgotten.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         let inner = self.lock();
-        let quiet = inner.told_last.is_none_or(|last| now.saturating_duration_since(last) > self.opening.cap);
+        let quiet = inner.counted_last.is_none_or(|last| now.saturating_duration_since(last) > self.opening.cap);
         match inner.state {
             State::Closed => quiet || !inner.failed_last && inner.times == 0,
             State::Open { until, .. } => quiet && until <= now,

@@ -1,4 +1,4 @@
-//! Stops asking a provider that fails, and one that named a wait: circuit breaker and cool-down in one layer.
+//! Stops asking a provider that fails, and an account that was rate limited: circuit breaker and cool-down in one layer.
 //!
 //! # Example
 //! ```
@@ -83,6 +83,10 @@
 //!
 //! # On drop
 //! The call is dropped, then its probe given back.
+
+// In the order of a call: `service` asks `circuit`, which asks the gate (is the account cooling down?) and `machine`
+// (does the circuit let it through?). What comes back is a `ticket`, which reports how the call ended. `machine` moves
+// between the states of `state`; `policy`, mostly `window` over a `ring`, says when to open, and `opening` for how long.
 mod circuit;
 #[cfg(feature = "failsafe")]
 mod failsafe;

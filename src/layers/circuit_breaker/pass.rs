@@ -5,8 +5,10 @@ use std::{sync::Arc, time::Duration};
 /// A call that was let through: its outcome counts as long as nothing has changed since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass {
+    /// The machine's word at the time: the generation, and whether the circuit was shut.
     pub(super) word: u64,
     pub(super) hand: u64,
+    /// The lease's id, of a probe.
     pub(super) probe: Option<u64>,
 }
 
@@ -31,7 +33,7 @@ pub(super) enum Change {
     Closed,
 }
 
-/// When a call ended, and what it took and was told.
+/// When a call ended, how long it took, and the wait that the provider told.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) now: Instant,
@@ -39,7 +41,8 @@ pub(super) struct Ended {
     pub(super) told: Option<Duration>,
 }
 
-/// Where a circuit writes what others read. Called under the lock, so that it is written in order.
+/// Where a circuit writes what others read: its place in the gate. `open` and `close` are the circuit's words, so `open`
+/// closes the route. Called under the lock, so that it is written in order.
 pub(super) trait Door {
     fn open(&self, wait: Duration);
     fn probe(&self, wait: Duration);

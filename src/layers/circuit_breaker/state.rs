@@ -19,8 +19,9 @@ pub(super) struct Inner<P> {
     pub(super) closed_at: Option<Instant>,
     pub(super) root: Option<Arc<Error>>,
     pub(super) probes_made: u64,
+    /// Whether the last outcome that counted was a failure, and when it came.
     pub(super) failed_last: bool,
-    pub(super) told_last: Option<Instant>,
+    pub(super) counted_last: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl<P> Inner<P> {
             root: None,
             probes_made: 0,
             failed_last: false,
-            told_last: None,
+            counted_last: None,
         }
     }
 
@@ -55,8 +56,9 @@ impl<P> Inner<P> {
         Refused { wait, root: self.root.clone() }
     }
 
-    pub(super) fn told(&mut self, failed: bool, now: Instant) {
-        (self.failed_last, self.told_last) = (failed, Some(now));
+    /// An outcome of this generation counts.
+    pub(super) fn counted(&mut self, failed: bool, now: Instant) {
+        (self.failed_last, self.counted_last) = (failed, Some(now));
     }
 
     /// A probe's id. Only as many are out as must still pass; one that takes longer than the circuit was open makes way.

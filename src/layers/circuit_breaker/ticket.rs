@@ -12,7 +12,7 @@ use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 /// there was an answer.
 pub struct Ticket<P: Policy> {
     circuit: Arc<Circuit<P>>,
-    /// Until it was told; never there while a hand keeps the circuit closed.
+    /// What the circuit still has to hear of. Taken once; `None` from the start while a hand keeps the circuit closed.
     pass: Option<Pass>,
     mark: Mark,
     deadline: Option<Instant>,
@@ -44,6 +44,7 @@ impl<P: Policy> Ticket<P> {
         self
     }
 
+    /// A rate limit closes the account, and says nothing to the circuit; what is against the provider counts there.
     pub(super) fn failed(&mut self, error: &Error) {
         let told = error.retry_after().filter(|told| !told.is_zero());
         let is_against = error.is_against_provider();
