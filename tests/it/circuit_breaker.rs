@@ -17,7 +17,10 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::time::{Instant, advance};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, advance},
+};
 use tower::Layer;
 
 /// What a request makes the model do.
@@ -58,6 +61,14 @@ where
     S: tower::Service<Say, Response = (), Error = Error> + Clone,
 {
     ask(service, say).await
+}
+
+fn start<S>(service: &S, say: Say) -> JoinHandle<Result<(), Error>>
+where
+    S: tower::Service<Say, Response = (), Error = Error, Future: Send> + Clone + Send + Sync + 'static,
+{
+    let service = service.clone();
+    tokio::spawn(async move { tell(&service, say).await })
 }
 
 /// How an error looks to a caller: its kind, and its wait in whole milliseconds.

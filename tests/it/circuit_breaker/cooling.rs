@@ -50,14 +50,7 @@ async fn who_was_limited_together_is_one_step() {
         let limited = fake(|_, _: Say| -> Answer<()> { After(seconds(1), Err(Error::provider(Kind::RateLimited))) });
         let service = brittle(&gate).layer(limited);
         for step in [1, 2, 4] {
-            let calls: Vec<_> = (0..20)
-                .map(|_| {
-                    tokio::spawn({
-                        let service = service.clone();
-                        async move { tell(&service, Fine).await }
-                    })
-                })
-                .collect();
+            let calls: Vec<_> = (0..20).map(|_| start(&service, Fine)).collect();
             for call in calls {
                 assert_eq!(kind(call.await.unwrap()), Kind::RateLimited);
             }
@@ -73,12 +66,7 @@ async fn a_told_wait_is_never_shortened() {
     guarded(async {
         let gate = Gate::new();
         let service = brittle(&gate).layer(model());
-        let start = |say| {
-            tokio::spawn({
-                let service = service.clone();
-                async move { tell(&service, say).await }
-            })
-        };
+        let start = |say| start(&service, say);
         let calls = [
             start(ToldAfter(1, Kind::RateLimited, 90)),
             start(ToldAfter(2, Kind::RateLimited, 3)),
@@ -133,14 +121,7 @@ async fn a_hundred_calls_wait_out_one_rate_limit() {
             if n == 0 { limited(seconds(5)) } else { Now(Ok(())) }
         });
         let service = RetryLayer::new().seed(1).layer(brittle(&Gate::new()).layer(limited.clone()));
-        let calls: Vec<_> = (0..100)
-            .map(|_| {
-                tokio::spawn({
-                    let service = service.clone();
-                    async move { tell(&service, Fine).await }
-                })
-            })
-            .collect();
+        let calls: Vec<_> = (0..100).map(|_| start(&service, Fine)).collect();
         for call in calls {
             call.await.unwrap().unwrap();
         }

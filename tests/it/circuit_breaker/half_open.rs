@@ -14,11 +14,6 @@ async fn opened(layer: CircuitBreakerLayer, model: &Fake<Say, ()>) -> CircuitBre
     service
 }
 
-fn start(service: &CircuitBreaker<Fake<Say, ()>>, say: Say) -> tokio::task::JoinHandle<Result<(), Error>> {
-    let service = service.clone();
-    tokio::spawn(async move { tell(&service, say).await })
-}
-
 /// Case 6, and case 38 of the calls.
 #[tokio::test(start_paused = true)]
 async fn of_many_callers_exactly_as_many_as_there_are_probes_get_through() {
@@ -148,10 +143,7 @@ async fn a_probe_that_is_dropped_or_panics_is_given_back() {
         }));
         let _ = tell(&panics, Fine).await;
         advance(seconds(60)).await;
-        let probe = tokio::spawn({
-            let panics = panics.clone();
-            async move { tell(&panics, Fine).await }
-        });
+        let probe = start(&panics, Fine);
         assert!(probe.await.unwrap_err().is_panic());
         tell(&panics, Fine).await.unwrap();
     })

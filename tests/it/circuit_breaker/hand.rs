@@ -48,10 +48,7 @@ async fn with_each_move_of_the_hand_it_starts_anew() {
         gate.release_circuit();
         let _ = tell(&service, Fail(Kind::Server)).await;
         assert_eq!(gate.circuit(None), CircuitState::Closed, "the failure before counts no more");
-        let late = tokio::spawn({
-            let service = service.clone();
-            async move { tell(&service, FailAfter(1)).await }
-        });
+        let late = start(&service, FailAfter(1));
         tokio::task::yield_now().await;
         gate.force_circuit_closed();
         gate.release_circuit();
@@ -119,10 +116,7 @@ async fn changes_are_told_to_who_watches() {
         let _ = tell(&service, Fail(Kind::Server)).await;
         changed(CircuitState::Open);
         advance(seconds(5)).await;
-        let probe = tokio::spawn({
-            let service = service.clone();
-            async move { tell(&service, FineAfter(1)).await }
-        });
+        let probe = start(&service, FineAfter(1));
         tokio::task::yield_now().await;
         changed(CircuitState::HalfOpen);
         probe.await.unwrap().unwrap();

@@ -182,10 +182,7 @@ async fn a_told_wait_extends_the_open_time() {
     guarded(async {
         let gate = Gate::new();
         let service = brittle(&gate).layer(model());
-        let late = tokio::spawn({
-            let service = service.clone();
-            async move { tell(&service, ToldAfter(50, Kind::Overloaded, 300)).await }
-        });
+        let late = start(&service, ToldAfter(50, Kind::Overloaded, 300));
         tokio::task::yield_now().await;
         let _ = tell(&service, Told(Kind::Overloaded, 90)).await;
         let (refusal, wait) = seen(&tell(&service, Fine).await).unwrap();
@@ -262,12 +259,7 @@ async fn late_outcomes_of_a_closed_circuit_neither_close_nor_open_it() {
         let (sink, told) = events();
         let gate = Gate::new();
         let service = brittle(&gate).sink(sink).layer(model());
-        let start = |say| {
-            tokio::spawn({
-                let service = service.clone();
-                async move { tell(&service, say).await }
-            })
-        };
+        let start = |say| start(&service, say);
         let late = [start(FineAfter(70)), start(FailAfter(71)), start(FailAfter(90))];
         tokio::task::yield_now().await;
         let _ = tell(&service, Fail(Kind::Server)).await;
