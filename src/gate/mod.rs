@@ -1,11 +1,12 @@
 //! Until when a route is closed: the one word between circuit breakers, cool-downs and failover.
-mod circuits;
+mod places;
 mod quota;
 mod until;
 
-use circuits::Circuits;
+use places::Places;
 use quota::Quota;
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,7 +15,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-pub use circuits::CircuitState;
+pub use places::CircuitState;
 
 const FORCED_OPEN: u64 = 1;
 const FORCED_CLOSED: u64 = 2;
@@ -25,7 +26,8 @@ const FORCED: u64 = 3;
 ///
 /// It has one place for the cool-down of the account, which routes may [share](Self::same_quota), and one for each
 /// circuit: a circuit that closes must not end a cool-down. Circuits are told apart by the [key](crate::Shape::key) of
-/// the request, where it has one.
+/// the request, where it has one: **those of chats by the model that the route is sent**, so `gate.circuit(Some("gpt-4o"))` tells
+/// of one, and `None` of none. Without a key (`Bare`, `Http`) `None` is the circuit.
 ///
 /// Clones are one gate. An open one costs a few atomic loads and no clock.
 ///
@@ -44,12 +46,12 @@ const FORCED: u64 = 3;
 /// assert_eq!(gate.circuit(None), CircuitState::Open);
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Gate(Arc<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Inner {
-    circuits: Circuits,
+    places: Places,
     quota: Arc<Quota>,
     hand: AtomicU64,
     changes: watch::Sender<()>,
@@ -74,24 +76,24 @@ impl Gate {
         let circuit = match self.hand().forced() {
             Some(CircuitState::Open) => Some(Duration::MAX),
             Some(_) => None,
-            None => self.0.circuits.left(key),
+            None => self.0.places.left(key),
         };
         circuit.max(self.cools_for())
     }
 
-    /// What the circuit of this key does.
+    /// What the circuit of this key does. One that no call was made for is closed.
     #[must_use]
     pub fn circuit(&self, key: Option<&str>) -> CircuitState {
-        self.hand().forced().unwrap_or_else(|| self.0.circuits.state(key))
+        self.hand().forced().unwrap_or_else(|| self.0.places.state(key))
     }
 
-    /// Told of each change of a circuit; ask [`circuit`](Self::circuit) which state it is in now.
+    /// Told of each change of a circuit, whatever its key; ask [`circuit`](Self::circuit) which state one is in now.
     ///
     /// ```
     /// # async fn example(gate: seawall::Gate) {
     /// let mut changes = gate.changes();
     /// while changes.changed().await.is_ok() {
-    ///     println!("{:?}", gate.circuit(None));
+    ///     println!("{:?} {gate:?}", gate.circuit(Some("gpt-4o")));
     /// }
     /// # }
     /// ```
@@ -129,13 +131,13 @@ impl Gate {
 
     /// Closes it for this key and `wait` from now, for a breaker of yours. A longer closure stays.
     pub fn open_circuit(&self, key: Option<&str>, wait: Duration) {
-        self.0.circuits.open(key, wait);
+        self.0.places.open(key, wait);
         self.tell();
     }
 
     /// Ends what [`open_circuit`](Self::open_circuit) began; a cool-down goes on.
     pub fn close_circuit(&self, key: Option<&str>) {
-        self.0.circuits.close(key);
+        self.0.places.close(key);
         self.tell();
     }
 
@@ -143,8 +145,17 @@ impl Gate {
         let moved = |hand: u64| Some((hand & !FORCED).wrapping_add(FORCED + 1) | forced);
         // The closure always gives a value.
         let _ = self.0.hand.fetch_update(Ordering::AcqRel, Ordering::Acquire, moved);
-        self.0.circuits.clear();
+        self.0.places.clear();
         self.tell();
+    }
+}
+
+/// What it says now: its circuits by their keys, with those that are not closed.
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut gate = f.debug_struct("Gate");
+        gate.field("forced", &self.hand().forced()).field("circuits", &self.0.places);
+        gate.field("cools_for", &self.cools_for()).finish()
     }
 }
 
@@ -172,16 +183,16 @@ impl Gate {
     }
 
     pub(crate) fn set_open(&self, key: Option<&str>, wait: Duration) {
-        self.0.circuits.open(key, wait);
+        self.0.places.open(key, wait);
     }
 
     /// A probe is out: for `wait`, failover need not ask.
     pub(crate) fn set_probing(&self, key: Option<&str>, wait: Duration) {
-        self.0.circuits.probe(key, wait);
+        self.0.places.probe(key, wait);
     }
 
     pub(crate) fn set_closed(&self, key: Option<&str>) {
-        self.0.circuits.close(key);
+        self.0.places.close(key);
     }
 
     /// Tells of a change.
@@ -196,7 +207,7 @@ impl Gate {
 
     /// Whether some circuit with a key is not closed, so that the key of a request matters.
     pub(crate) fn has_keys(&self) -> bool {
-        self.0.circuits.has_keys()
+        self.0.places.has_keys()
     }
 }
 

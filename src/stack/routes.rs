@@ -29,8 +29,6 @@ impl<S, M, H> Builder<One<S, M>, H> {
     }
 
     /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
-    ///
-    /// Only what switches between routes maps, so a lone route with a map has no `build`: change the request instead.
     pub fn map<N>(self, map: N) -> Builder<One<S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
@@ -79,43 +77,66 @@ impl<R: Routes, S, M, H> Builder<Then<R, S, M>, H> {
 }
 
 /// What only several routes have: [`Then`], or a list.
+#[diagnostic::on_unimplemented(
+    message = "one route alone has nowhere to switch to",
+    label = "add another route with `then` before this"
+)]
 pub trait Many {}
 
 impl<R, S, M> Many for Then<R, S, M> {}
 
 impl<S, M> Many for Vec<Route<S, M>> {}
 
-impl<R: Many, H> Builder<R, H> {
+// The bound is one of each method, as rustc shows the words of `Many` for no bound of an `impl`.
+impl<R, H> Builder<R, H> {
     /// Switches after a rate limit, and an overload that came as a 429. Default: not, as it moves load to where nobody may
     /// have asked for it.
-    pub fn on_429(self) -> Self {
+    pub fn on_429(self) -> Self
+    where
+        R: Many,
+    {
         self.with_failover(Policy::on_429)
     }
 
     /// Switches after these kinds too.
-    pub fn on(self, kinds: impl IntoIterator<Item = On>) -> Self {
+    pub fn on(self, kinds: impl IntoIterator<Item = On>) -> Self
+    where
+        R: Many,
+    {
         self.with_failover(|policy| policy.on(kinds))
     }
 
     /// Switches after overload, server errors, timeouts and transport failures: see [`Policy::on_failure`].
-    pub fn on_failure(self) -> Self {
+    pub fn on_failure(self) -> Self
+    where
+        R: Many,
+    {
         self.with_failover(Policy::on_failure)
     }
 
     /// Sets the longest wait inside a route that is better than a switch. Default zero: a switch takes no time.
-    pub fn wait_at_most(self, wait: Duration) -> Self {
+    pub fn wait_at_most(self, wait: Duration) -> Self
+    where
+        R: Many,
+    {
         self.with_failover(|policy| policy.wait_at_most(wait))
     }
 
     /// Sets how long a route may take to be ready before it is passed by. Default 1 s.
-    pub fn ready_within(mut self, limit: Duration) -> Self {
+    pub fn ready_within(mut self, limit: Duration) -> Self
+    where
+        R: Many,
+    {
         self.settings.ready_within = Some(limit);
         self
     }
 
     /// Asks all routes again, so often in all, when none of them answered: waits for the one that opens first, or by the
     /// backoff. Default 1: what every route failed at fails.
-    pub fn rounds(mut self, rounds: u32) -> Self {
+    pub fn rounds(mut self, rounds: u32) -> Self
+    where
+        R: Many,
+    {
         self.settings.rounds = Some(rounds);
         self
     }
@@ -135,6 +156,17 @@ impl<S, H: Clone> Builder<One<S>, H> {
     }
 }
 
+/// One route with a map: a failover with nowhere to go, as that is what maps.
+impl<S, M, N, H: Clone> Builder<One<S, Both<M, N>>, H> {
+    /// Builds the stack.
+    ///
+    /// # Errors
+    /// As with several routes.
+    pub fn build(self) -> Result<Stack<Several<One<Paved<S, H>, Both<M, N>>, H>, H>, Invalid> {
+        self.build_several()
+    }
+}
+
 impl<R: Pave<H, Paved: Routes> + Routes, S, M, H: Clone> Builder<Then<R, S, M>, H> {
     /// Builds the stack.
     ///
@@ -142,6 +174,12 @@ impl<R: Pave<H, Paved: Routes> + Routes, S, M, H: Clone> Builder<Then<R, S, M>, 
     /// A setting that makes no sense, such as a limit of zero, or that cannot take effect beside another one, such as
     /// more retries than sends. It names the layer, the setting, and what to change.
     pub fn build(self) -> Result<Stack<Several<Then<R::Paved, Paved<S, H>, M>, H>, H>, Invalid> {
+        self.build_several()
+    }
+}
+
+impl<R: Pave<H> + Routes, H: Clone> Builder<R, H> {
+    fn build_several(self) -> Result<Stack<Several<R::Paved, H>, H>, Invalid> {
         let facts = (0..self.routes.count()).map(|index| self.routes.facts(index).clone()).collect();
         let plan = Plan::new(self.settings, self.shape, facts)?;
         let routes = plan.several(self.routes.pave(&plan)?)?;

@@ -124,3 +124,16 @@ async fn changes_are_told_to_who_watches() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_prints_what_it_says() {
+    let gate = Gate::new();
+    assert_eq!(format!("{gate:?}"), "Gate { forced: None, circuits: {None: Closed}, cools_for: None }");
+    gate.open_circuit(Some("large"), seconds(5));
+    gate.cool_down(seconds(20));
+    let told = "Gate { forced: None, circuits: {None: Closed, Some(\"large\"): Open}, cools_for: Some(20s) }";
+    assert_eq!(format!("{gate:?}"), told);
+    gate.force_circuit_open();
+    let told = "Gate { forced: Some(Open), circuits: {None: Closed}, cools_for: Some(20s) }";
+    assert_eq!(format!("{gate:?}"), told);
+}

@@ -269,6 +269,21 @@ async fn each_route_gets_its_own_model_and_a_larger_one_takes_what_is_too_long()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lone_route_has_a_model_of_its_own_too() {
+    guarded(async {
+        let model = fake(|n, request: chat::Request| match n {
+            0 => limited(seconds(2)),
+            _ => Now(Ok(Reply::whole(ChatAnswer::new(Message::assistant(request.model_name()))))),
+        });
+        let stack = Stack::chat(model.clone()).name("eu").model("large").build().unwrap();
+        let reply = stack.ask(chat::Request::new("small").user("hello")).await.unwrap();
+        assert_eq!((&*reply.text(), model.sends()), ("large", 2), "also when it is asked again");
+        assert_eq!(reply.trail().attempts()[0].route(), Some("eu"));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_has_as_many_routes_as_its_configuration() {
     guarded(async {
         let models =

@@ -1,6 +1,7 @@
 use super::until::Until;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
+    fmt,
     sync::{
         PoisonError, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -35,42 +36,42 @@ impl CircuitState {
     }
 }
 
-/// The circuits of a gate that are not closed; and that without a key, which is always at hand.
-#[derive(Debug, Default)]
-pub(super) struct Circuits {
-    keyless: Circuit,
-    keyed: RwLock<HashMap<Box<str>, Circuit>>,
+/// What a gate shows of its circuits: a place for each that is not closed, and one for that without a key, always at hand.
+#[derive(Default)]
+pub(super) struct Places {
+    keyless: Place,
+    keyed: RwLock<HashMap<Box<str>, Place>>,
     /// Saves the lock while there is none.
     len: AtomicUsize,
 }
 
-#[derive(Debug, Default)]
-struct Circuit {
+#[derive(Default)]
+struct Place {
     until: Until,
     half_open: AtomicBool,
 }
 
-impl Circuits {
+impl Places {
     pub(super) fn left(&self, key: Option<&str>) -> Option<Duration> {
-        self.find(key, |circuit| circuit.until.left(circuit.until.mark())).flatten()
+        self.find(key, |place| place.until.left(place.until.mark())).flatten()
     }
 
     pub(super) fn state(&self, key: Option<&str>) -> CircuitState {
-        self.find(key, Circuit::state).unwrap_or(CircuitState::Closed)
+        self.find(key, Place::state).unwrap_or(CircuitState::Closed)
     }
 
     pub(super) fn open(&self, key: Option<&str>, wait: Duration) {
-        self.change(key, |circuit| {
-            circuit.half_open.store(false, Ordering::Release);
-            circuit.until.close(wait);
+        self.change(key, |place| {
+            place.half_open.store(false, Ordering::Release);
+            place.until.close(wait);
         });
     }
 
     /// Half open, and for so long nobody need ask.
     pub(super) fn probe(&self, key: Option<&str>, wait: Duration) {
-        self.change(key, |circuit| {
-            circuit.half_open.store(true, Ordering::Release);
-            circuit.until.close_anew(wait);
+        self.change(key, |place| {
+            place.half_open.store(true, Ordering::Release);
+            place.until.close_anew(wait);
         });
     }
 
@@ -96,7 +97,7 @@ impl Circuits {
         self.len.load(Ordering::Acquire) > 0
     }
 
-    fn find<T>(&self, key: Option<&str>, look: impl FnOnce(&Circuit) -> T) -> Option<T> {
+    fn find<T>(&self, key: Option<&str>, look: impl FnOnce(&Place) -> T) -> Option<T> {
         match key {
             None => Some(look(&self.keyless)),
             Some(_) if !self.has_keys() => None,
@@ -104,11 +105,11 @@ impl Circuits {
         }
     }
 
-    fn change(&self, key: Option<&str>, change: impl FnOnce(&Circuit)) {
+    fn change(&self, key: Option<&str>, change: impl FnOnce(&Place)) {
         let Some(key) = key else { return change(&self.keyless) };
         let mut keyed = self.keyed.write().unwrap_or_else(PoisonError::into_inner);
         if keyed.len() >= MOST && !keyed.contains_key(key) {
-            keyed.retain(|_, circuit| circuit.state() == CircuitState::Open);
+            keyed.retain(|_, place| place.state() == CircuitState::Open);
         }
         if keyed.len() < MOST || keyed.contains_key(key) {
             change(keyed.entry(key.into()).or_default());
@@ -117,7 +118,7 @@ impl Circuits {
     }
 }
 
-impl Circuit {
+impl Place {
     fn state(&self) -> CircuitState {
         match self.until.mark() {
             0 => CircuitState::Closed,
@@ -130,5 +131,14 @@ impl Circuit {
     fn close(&self) {
         self.half_open.store(false, Ordering::Release);
         self.until.open();
+    }
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keyed = self.keyed.read().unwrap_or_else(PoisonError::into_inner);
+        let mut states: BTreeMap<_, _> = keyed.iter().map(|(key, place)| (Some(&**key), place.state())).collect();
+        states.insert(None, self.keyless.state());
+        f.debug_map().entries(states).finish()
     }
 }
