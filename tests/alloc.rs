@@ -44,6 +44,7 @@ fn main() {
     whole_replies();
     refusals();
     closed_gates();
+    names();
     windows();
     stacks();
     http_bodies();
@@ -225,6 +226,26 @@ fn stacks() {
     let cooling = Stack::bare(Model(None)).gate(&gate).build().unwrap();
     gate.cool_down(day);
     row("Stack::bare, cooling down", 1).holds(cooling, || 1, |result| fails(result, Kind::CoolingDown));
+}
+
+/// What circuits, gates, labels and meters keep of the models that callers name, whatever they name.
+fn names() {
+    const NAMES: usize = 100_000;
+    let broken = || service_fn(|_: String| ready(Err::<u64, _>(Error::provider(Kind::Server))));
+    let window = Window::calls(10).unwrap().consecutive(1).unwrap();
+    let stack = Stack::bare(broken()).then(broken()).on_failure().max_retries(0).circuit(window);
+    let mut stack = stack.key_by(|name: &String| Some(name)).build().unwrap();
+    let mut kept = |names: &mut dyn Iterator<Item = String>| {
+        let region = Region::new(ALLOCATOR);
+        names.for_each(|name| _ = black_box(ask(&mut stack, name)));
+        let change = region.change();
+        change.bytes_allocated.cast_signed() - change.bytes_deallocated.cast_signed()
+    };
+    let first = kept(&mut (0..1000).map(|name| format!("model {name}")));
+    let more = kept(&mut (0..NAMES).map(|name| format!("another model {name}")));
+    let long = kept(&mut (0..100).map(|name| format!("{name}{}", "x".repeat(1 << 20))));
+    println!("two routes keep {first} bytes of 1,000 names, {more} of {NAMES} more, {long} of 100 that are a megabyte");
+    assert!(first < 1 << 20 && more < 1 << 16 && long < 1 << 16);
 }
 
 /// The failure that opened a circuit was copied once, and is shared by its refusals.

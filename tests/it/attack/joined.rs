@@ -1,5 +1,6 @@
 //! Layers as a stack of several routes joins them.
 mod listeners;
+mod names;
 mod routes;
 
 use crate::fake::{Answer, Fake, Now, fake};
