@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Longer keys are no names of models, and not worth their memory.
-const LONGEST: usize = 256;
+pub(crate) const LONGEST: usize = 256;
 
 /// One value for requests without a key, one a key, and one for all the keys that find no room.
 ///

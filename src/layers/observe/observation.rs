@@ -1,10 +1,11 @@
 use super::{
-    label::Label,
+    label::{Label, OTHER},
     span::{Ended, Span},
     watch::{Level, Watch},
 };
 use crate::{
     Error, Guard, Outcome, Seen, Trail, Usage, What,
+    keyed::LONGEST,
     time::{self, Instant},
 };
 use std::{
@@ -33,7 +34,7 @@ pub struct Observation {
 impl Observation {
     pub(super) fn new(watch: &Arc<Watch>, key: Option<&str>, streams: bool) -> Self {
         Self {
-            span: Span::new(watch, key),
+            span: Span::new(watch, key.map(shown)),
             key: watch.label(key),
             watch: Arc::clone(watch),
             streams,
@@ -97,6 +98,11 @@ impl Observation {
             Level::Attempt => What::AttemptEnded { key, outcome, usage, streams, head, took },
         });
     }
+}
+
+/// The key that a span is told: what is no name of a model is not written out for each call.
+fn shown(key: &str) -> &str {
+    if key.len() <= LONGEST { key } else { OTHER }
 }
 
 impl Guard for Observation {

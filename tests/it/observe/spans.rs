@@ -333,3 +333,22 @@ fn events_have_their_levels_and_no_words_of_the_providers() {
     let everything = told.everything();
     assert!(!everything.contains(KEY) && !everything.contains(PROMPT), "{everything}");
 }
+
+/// A subscriber writes the fields of a span with each event in it.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_too_long_for_one_is_not_written_out() {
+    guarded(async {
+        let (told, _guard) = Told::listen(Level::INFO);
+        let model = fake(|_, _: Request| Now(Ok(whole("Blue.", Usage::default()))));
+        let stack = Stack::chat(model).build().unwrap();
+        for length in [256, 257, 1 << 20] {
+            assert!(stack.ask(Request::new("n".repeat(length)).user("?")).await.is_ok());
+        }
+        for name in ["operation", "attempt"] {
+            let shown: Vec<_> = told.spans(name).iter().map(|span| span.field("gen_ai.request.model").len()).collect();
+            assert_eq!(shown, [256, 5, 5], "{name}");
+        }
+        assert!(told.everything().len() < 5000);
+    })
+    .await;
+}
