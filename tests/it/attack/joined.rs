@@ -2,6 +2,8 @@
 mod listeners;
 mod names;
 mod routes;
+#[cfg(feature = "reqwest")]
+mod wired;
 
 use crate::fake::{Answer, Fake, Now, fake};
 use seawall::{
