@@ -64,7 +64,8 @@
 //! # How it ends
 //! A success is told the failures before it. A failure is that of the route asked last: its [root](crate::Error::root) is that of the
 //! first, its trail has every attempt with the name of its route, and where every route refused or named a wait,
-//! `retry_after` is the earliest of these, so that a retry around the failover waits no longer than it must.
+//! `retry_after` is the earliest of these, so that a retry around the failover waits no longer than it must. It is no earlier
+//! than a wait that came with another failure than a rate limit, as such a route stays open and would be asked too soon.
 //! [`gave_up`](crate::Error::gave_up) says why a failure did not switch although it might have: the sends are spent, the deadline is
 //! over, or the request cannot be copied.
 //!

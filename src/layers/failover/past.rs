@@ -19,6 +19,8 @@ struct Reopening {
     at: Option<Instant>,
     /// One of them failed, and did not say when.
     unknown: bool,
+    /// Not before this was told of one that is open all the same, so that none but the call itself keeps it.
+    kept: Option<Instant>,
 }
 
 impl Past {
@@ -46,6 +48,11 @@ impl Past {
         }
     }
 
+    /// A route named a wait and is open: a rate limit closes its gate, and other failures need not.
+    pub(super) fn keep(&mut self, wait: Duration, now: Instant) {
+        self.reopening.kept = self.reopening.kept.max(Some(time::after(now, wait)));
+    }
+
     /// A route is open and was not asked.
     pub(super) fn spare(&mut self) {
         self.reopening.unknown = true;
@@ -67,9 +74,9 @@ impl Past {
     pub(super) fn end(&mut self, error: Error, now: Instant) -> Error {
         let Self { first, later, mut reopening } = mem::take(self);
         reopening.told(&error);
-        let error = match reopening.left(now) {
-            Some(wait) if error.retry_after().is_none_or(|own| wait < own) => error.with_retry_after(wait),
-            _ => error,
+        let error = match reopening.left(error.retry_after(), now) {
+            Some(wait) => error.with_retry_after(wait),
+            None => error,
         };
         let Some(first) = first else { return error };
         let mut trail = Trail::default();
@@ -87,8 +94,10 @@ impl Reopening {
         self.at = self.at.into_iter().chain([at]).min();
     }
 
-    fn left(self, now: Instant) -> Option<Duration> {
-        let known = self.at.filter(|_| !self.unknown);
-        known.map(|at| at.saturating_duration_since(now))
+    /// The earliest time, given what the last route named, but never before what is kept for the call alone.
+    fn left(self, last: Option<Duration>, now: Instant) -> Option<Duration> {
+        let left = |at: Instant| at.saturating_duration_since(now);
+        let known = self.at.filter(|_| !self.unknown).map(left);
+        known.into_iter().chain(last).min().max(self.kept.map(left).filter(|wait| !wait.is_zero()))
     }
 }

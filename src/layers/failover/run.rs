@@ -119,6 +119,9 @@ impl<R: MapRoute<Req>, Req, H: Replay<Req>> Run<R, Req, H> {
     pub(super) fn failed(&mut self, error: Error) -> Result<(), Error> {
         let label = self.routes.facts(self.route).label();
         let error = error.with_route(label);
+        if let Some(wait) = self.kept_by_nobody(&error) {
+            self.past.keep(wait, time::now());
+        }
         match self.after(&error) {
             Ok(left) => {
                 if let Some(sink) = &self.settings.sink {
@@ -136,6 +139,12 @@ impl<R: MapRoute<Req>, Req, H: Replay<Req>> Run<R, Req, H> {
                 })
             }
         }
+    }
+
+    /// A wait that the route named, although its gate is open.
+    fn kept_by_nobody(&self, error: &Error) -> Option<Duration> {
+        let named = error.retry_after().filter(|_| !error.is_refusal() && error.kind() != Kind::RateLimited)?;
+        self.closed_for(self.route).is_none().then_some(named)
     }
 
     /// The routes that may be asked after this failure; or that there are none, and why if there would have been.

@@ -70,6 +70,37 @@ async fn rounds_wait_within_the_deadline_or_not_at_all() {
     .await;
 }
 
+/// A 503 that names a wait closes its route to nobody; whom it was told to keeps it all the same, over rounds and retries.
+#[tokio::test(start_paused = true)]
+async fn what_a_route_told_a_call_is_kept_by_its_next_round() {
+    guarded(async {
+        for second in [None, Some(Kind::Server), Some(Kind::RateLimited)] {
+            let told = |wait| Error::provider(Kind::Server).with_retry_after(seconds(wait));
+            let first = model(move |nth| if nth == 0 { Now(Err(told(9))) } else { Now(Ok(1)) });
+            let second = model(move |_| match second {
+                None => Now(Err(told(2))),
+                Some(Kind::RateLimited) => limited(seconds(2)),
+                Some(kind) => failing(kind),
+            });
+            let gates = gates();
+            let stack = two(&first, &second, [&gates[0], &gates[1]]).max_retries(0);
+            let (answer, took) = timed(stack.clone().rounds(2).build().unwrap().ask(1)).await;
+            assert_eq!(answer.unwrap(), 1);
+            assert!((seconds(9)..seconds(11)).contains(&took), "{took:?}");
+        }
+        // A circuit that it opened keeps the wait itself, and the other route is asked meanwhile.
+        let first = model(|_| Now(Err(Error::provider(Kind::Server).with_retry_after(seconds(40)))));
+        let second = model(|nth| if nth == 0 { failing(Kind::Conflict) } else { Now(Ok(2)) });
+        let gates = gates();
+        let stack = two(&first, &second, [&gates[0], &gates[1]]).circuit(brittle()).max_retries(0).rounds(2);
+        let (answer, took) = timed(stack.build().unwrap().ask(1)).await;
+        assert_eq!(answer.unwrap(), 2);
+        assert!(took < seconds(2), "{took:?}");
+        assert_eq!(first.sends(), 1);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_wait_without_end_closes_one_route_and_no_other() {
     within_years(async {
