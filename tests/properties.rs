@@ -5,6 +5,7 @@
 
 mod property {
     pub mod account;
+    pub mod fleet;
     pub mod tap;
 }
 
@@ -12,17 +13,19 @@ use std::{
     collections::BTreeMap,
     future::{Future, poll_fn},
     num::NonZeroU32,
-    pin::pin,
+    pin::{Pin, pin},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
 use property::{
     account::{Account, End},
+    fleet::{DEADLINE, Fleet, asserts_that_sleeps_fit},
     tap::{Send, Tap},
 };
 use seawall::{
-    Context, Error, Rng, Sink, Stack, What,
+    Context, Error, Rng, Sink, Stack,
     chat::{self, Chat},
     provider::{Client, OpenAi},
     retry::{Budget, RetryLayer},
@@ -79,24 +82,21 @@ fn run(seed: u64) -> (Account, Hits) {
     runtime.block_on(run_of(seed))
 }
 
-/// One provider, one budget, calls that come and go. Every second run nests retries, under a budget that never binds.
+/// Two providers, one budget, calls that come and go: each on a stack of its own, or on one that many share. Every second run
+/// nests retries and goes in rounds, under a budget that never binds.
 async fn run_of(seed: u64) -> (Account, Hits) {
     let nested = seed % 2 == 1;
-    let script = Script::chaos(seed).answer(Answer::default().delay(Duration::ZERO..Duration::from_secs(4)));
-    // Every third run also meets limits that are truly enforced.
-    let many = |n: u32| NonZeroU32::new(n).unwrap();
-    let limits = Limits::default().requests_per_minute(many(1200)).burst(many(20)).concurrency(many(220));
-    let script = if seed.is_multiple_of(3) { script.limits(limits) } else { script };
-    let provider = InProcess::new(script).unwrap();
-    let tap = Tap::new(provider.clone());
+    let providers = [seed, seed + RUNS].map(|seed| InProcess::new(script(seed)).unwrap());
+    let tap = Tap::new(providers[0].clone());
     let budget = if nested { Budget::new(10.0).unwrap() } else { Budget::default() };
     let rng = Rng::seeded(seed);
+    let fleet = Arc::new(Fleet::new(&tap, providers.each_ref(), &budget, if nested { 2 } else { 1 }, &rng));
     let calls = (0..CALLS).map(|number| {
-        let (tap, budget, rng) = (tap.clone(), budget.clone(), Rng::seeded(rng.bits()));
+        let (tap, fleet, budget, rng) = (tap.clone(), fleet.clone(), budget.clone(), Rng::seeded(rng.bits()));
         tokio::spawn(async move {
             // Twenty a second, so that a run takes some minutes and the budget sees many windows.
             tokio::time::sleep(Duration::from_millis(50 * number)).await;
-            call(number, nested, tap, &budget, &rng).await
+            call(number, nested, tap, &fleet, &budget, &rng).await
         })
     });
     let calls: Vec<_> = calls.collect();
@@ -104,34 +104,62 @@ async fn run_of(seed: u64) -> (Account, Hits) {
     for call in calls {
         account.add(call.await.unwrap());
     }
-    assert_eq!(provider.in_flight(), 0, "nothing is left behind");
-    account.settle(tap.sends());
+    assert_eq!(providers.each_ref().map(InProcess::in_flight), [0, 0], "nothing is left behind");
+    let sends = tap.sends();
+    let openings = fleet.settle(&sends);
+    assert!(openings > 10, "circuits opened {openings} times");
+    account.settle(sends);
     if !nested {
         account.assert_extra_load_within(0.1, 10, 1);
     }
-    (account, provider.hits())
+    fleet.assert_nothing_leaks().await;
+    let mut hits = Hits::new();
+    for (fault, count) in providers.iter().flat_map(InProcess::hits) {
+        *hits.entry(fault).or_default() += count;
+    }
+    (account, hits)
 }
 
+/// Every third run also meets limits that are truly enforced.
+fn script(seed: u64) -> Script {
+    let many = |n: u32| NonZeroU32::new(n).unwrap();
+    let script = Script::chaos(seed).answer(Answer::default().delay(Duration::ZERO..Duration::from_secs(4)));
+    let limits = Limits::default().requests_per_minute(many(1200)).burst(many(20)).concurrency(many(140));
+    if (seed % RUNS).is_multiple_of(3) { script.limits(limits) } else { script }
+}
+
+type Asking = Pin<Box<dyn Future<Output = Result<chat::Reply, Error>> + std::marker::Send>>;
+
 /// What a call may do is drawn anew for each.
-async fn call(number: u64, nested: bool, tap: Tap, budget: &Budget, rng: &Rng) -> property::account::Call {
-    let name = number.to_string();
+async fn call(
+    number: u64,
+    nested: bool,
+    tap: Tap,
+    fleet: &Fleet,
+    budget: &Budget,
+    rng: &Rng,
+) -> property::account::Call {
     let pick = |most: u64| rng.bits() % most;
-    let (retries, cap) = (pick(4) as u32, 1 + pick(8) as u32);
+    let (retries, cap) = (pick(4) as usize, 1 + pick(8) as u32);
     let deadline = (pick(2) == 0).then(|| Instant::now() + Duration::from_millis(1 + pick(60_000)));
     let mut context = Context::default().with_sends_left(cap);
     context.deadline = deadline;
 
-    let client: Client<OpenAi, Tap> = OpenAi::new("key").base_url("http://provider/v1").over(tap);
-    let fits = Sink::new(move |event| {
-        if let (What::Retrying { wait, .. }, Some(deadline)) = (event.what, deadline) {
-            assert!(Instant::now() + wait < deadline, "a sleep of {wait:?} would end past the deadline");
-        }
-    });
-    let stack = Stack::chat(client).sends(9).max_retries(retries).seed(rng.bits()).sink(fits);
-    let stack = if retries == 0 { stack } else { stack.budget(budget) }.build().unwrap();
+    let request = chat::Request::new(number.to_string()).user("hello").with_context(context);
     let retry = RetryLayer::new().max_retries(if nested { 2 } else { 0 }).shape(Chat).seed(rng.bits());
-    let request = chat::Request::new(name).user("hello").with_context(context);
-    let future = retry.layer(stack).oneshot(request);
+    let future: Asking = match pick(2) {
+        0 => {
+            let stack = retry.layer(fleet.stacks[retries].stack.clone());
+            Box::pin(DEADLINE.scope(deadline, stack.oneshot(request)))
+        }
+        _ => {
+            let client: Client<OpenAi, Tap> = OpenAi::new("key").base_url("http://provider/v1").over(tap);
+            let sink = Sink::new(move |event| asserts_that_sleeps_fit(event, deadline));
+            let stack = Stack::chat(client).sends(9).max_retries(retries as u32).seed(rng.bits()).sink(sink);
+            let stack = if retries == 0 { stack } else { stack.budget(budget) }.build().unwrap();
+            Box::pin(retry.layer(stack).oneshot(request))
+        }
+    };
 
     // One in five is dropped: after some polls, at any of its awaits, or after some time.
     let end = match pick(10) {
