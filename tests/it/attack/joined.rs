@@ -1,6 +1,7 @@
 //! Layers as a stack of several routes joins them.
 mod listeners;
 mod names;
+mod races;
 mod routes;
 #[cfg(feature = "reqwest")]
 mod wired;
