@@ -18,10 +18,10 @@ pub(super) type Whole<R, H> = Observe<Deadline<R, InCall<H>>, InCall<H>>;
 pub(super) type Switching<R, H> = Retry<Failover<R, InCall<H>>, InCall<H>>;
 
 /// One route, outside in.
-pub(super) type Layers<S, H> = Retry<ConcurrencyLimit<CircuitBreaker<Send<S, H>, InCall<H>>, InCall<H>>, InCall<H>>;
+pub(super) type Layers<S, H> = Retry<ConcurrencyLimit<CircuitBreaker<Attempt<S, H>, InCall<H>>, InCall<H>>, InCall<H>>;
 
-/// One send.
-type Send<S, H> = Observe<AttemptTimeout<Leaf<S, H>, InCall<H>>, InCall<H>>;
+/// One attempt.
+type Attempt<S, H> = Observe<AttemptTimeout<Leaf<S, H>, InCall<H>>, InCall<H>>;
 
 /// One route with all its layers; a type of its own, so that the name of a stack fits on a line.
 #[derive(Clone, Debug)]

@@ -83,6 +83,9 @@
 //!
 //! # On drop
 //! The call is dropped, then its probe given back.
+// A call on its way: `service` finds the `circuit` of its key, which asks the gate for the account and the `machine` for a
+// `pass`. Both go into its `ticket`, which rides in the answer and tells the circuit how that ended; what the machine makes of
+// it, with the `policy` and the `opening` time, goes to the gate through a `Door`, and to the sink as a `Change`.
 mod circuit;
 #[cfg(feature = "failsafe")]
 mod failsafe;

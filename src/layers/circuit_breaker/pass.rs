@@ -5,8 +5,11 @@ use std::{sync::Arc, time::Duration};
 /// A call that was let through: its outcome counts as long as nothing has changed since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass {
+    /// The generation that let it through.
     pub(super) word: u64,
+    /// How often a hand had moved the gate.
     pub(super) hand: u64,
+    /// The lease of a probe.
     pub(super) probe: Option<u64>,
 }
 

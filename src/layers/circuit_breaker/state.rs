@@ -14,13 +14,15 @@ pub(super) struct Inner<P> {
     pub(super) policy: P,
     pub(super) state: State,
     /// How often it has opened without being healthy in between.
-    pub(super) times: u32,
+    pub(super) opened: u32,
     pub(super) passed_in_a_row: u32,
+    /// When probes closed it last.
     pub(super) closed_at: Option<Instant>,
+    /// The failure that opened it.
     pub(super) root: Option<Arc<Error>>,
     pub(super) probes_made: u64,
     pub(super) failed_last: bool,
-    pub(super) told_last: Option<Instant>,
+    pub(super) heard_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -41,13 +43,13 @@ impl<P> Inner<P> {
         Self {
             policy,
             state: State::Closed,
-            times: 0,
+            opened: 0,
             passed_in_a_row: 0,
             closed_at: None,
             root: None,
             probes_made: 0,
             failed_last: false,
-            told_last: None,
+            heard_at: None,
         }
     }
 
@@ -55,11 +57,13 @@ impl<P> Inner<P> {
         Refused { wait, root: self.root.clone() }
     }
 
-    pub(super) fn told(&mut self, failed: bool, now: Instant) {
-        (self.failed_last, self.told_last) = (failed, Some(now));
+    /// A call said something of the provider.
+    pub(super) fn heard(&mut self, failed: bool, now: Instant) {
+        (self.failed_last, self.heard_at) = (failed, Some(now));
     }
 
-    /// A probe's id. Only as many are out as must still pass; one that takes longer than the circuit was open makes way.
+    /// The lease of a probe, if there is room: only as many are out as must still pass. One that takes longer than the
+    /// circuit was open makes way.
     pub(super) fn lease(&mut self, most: usize, cap: Duration, now: Instant, door: &impl Door) -> Option<u64> {
         let State::HalfOpen { leases, passed, wait } = &mut self.state else { return None };
         leases.retain(|lease| lease.until > now);
