@@ -147,9 +147,9 @@ async fn a_request_that_no_wait_helps_cools_nobody_down() {
     guarded(async {
         let gate = Gate::new();
         let too_large = || Error::provider(Kind::RateLimited).with_retryable(false);
-        let model = crate::fake::fake(move |_, _: u32| crate::fake::Now(Err::<(), _>(too_large())));
+        let model = fake(move |_, _: u32| Now(Err::<(), _>(too_large())));
         let service = CircuitBreakerLayer::new().gate(&gate).layer(model);
-        crate::ask(&service, 1).await.unwrap_err();
+        ask(&service, 1).await.unwrap_err();
         assert_eq!(gate.cools_for(), None);
     })
     .await;
