@@ -54,8 +54,8 @@ impl<H: Clone> Plan<H> {
     /// Around several routes, each with its layers: what switches between them.
     pub(super) fn around_routes<R>(&self, routes: R) -> Result<Several<R, H>, Invalid> {
         let shape = InCall(self.shape.clone());
-        let failover =
-            Failover::of(routes, named("failover", self.settings.failover())?, shape.clone()).sink(self.sink.clone());
+        let (routes, policy) = (InCall(routes), named("failover", self.settings.failover())?);
+        let failover = Failover::of(routes, policy, shape.clone()).sink(self.sink.clone());
         Ok(Several(named("retry", self.settings.next_rounds(&self.sink))?.shape(shape).layer(failover)))
     }
 

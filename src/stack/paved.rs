@@ -15,7 +15,7 @@ use tower::Service;
 pub(super) type Whole<R, H> = Observe<Deadline<R, InCall<H>>, InCall<H>>;
 
 /// Around several routes: asked again in rounds, where that is wanted, and one after the other.
-pub(super) type Switching<R, H> = Retry<Failover<R, InCall<H>>, InCall<H>>;
+pub(super) type Switching<R, H> = Retry<Failover<InCall<R>, InCall<H>>, InCall<H>>;
 
 /// One route, outside in.
 pub(super) type Layers<S, H> = Retry<ConcurrencyLimit<CircuitBreaker<Attempt<S, H>, InCall<H>>, InCall<H>>, InCall<H>>;

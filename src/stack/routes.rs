@@ -28,7 +28,7 @@ impl<S, M, H> Builder<One<S, M>, H> {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
     }
 
-    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of the route, by any [`Map`](crate::Map) of them, after the maps set before.
     pub fn map<N>(self, map: N) -> Builder<One<S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
@@ -55,7 +55,7 @@ impl<R: Routes, S, M, H> Builder<Then<R, S, M>, H> {
         self.with_routes(|routes| routes.change(|route| route.gate(gate)))
     }
 
-    /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before.
+    /// Changes the requests of the route, by any [`Map`](crate::Map) of them, after the maps set before.
     pub fn map<N>(self, map: N) -> Builder<Then<R, S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }

@@ -85,8 +85,8 @@ impl<S, M> Route<S, M> {
         self
     }
 
-    /// Changes the requests of this route, by any [`Map`](crate::Map), after the maps set before. Requests in a
-    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
+    /// Changes the requests of this route, by any [`Map`](crate::Map), after the maps set before. Where a failover outside of a
+    /// [`Stack`](crate::Stack) is asked with a [`Call`](crate::Call), that is `InCall(|request: MyRequest| …)`.
     #[must_use]
     pub fn map<N>(self, map: N) -> Route<S, Both<M, N>> {
         Route { service: self.service, map: Both(self.map, map), facts: self.facts }

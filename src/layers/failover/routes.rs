@@ -1,5 +1,5 @@
 use super::{Either, Facts, Route};
-use crate::{AsIs, Invalid, Map};
+use crate::{AsIs, Call, InCall, Invalid, Map};
 use std::sync::Arc;
 
 /// How many routes a call can tell apart.
@@ -191,5 +191,29 @@ impl<S: Clone, M> Routes for List<S, M> {
 impl<S: Clone, M: Map<Req>, Req> MapRoute<Req> for List<S, M> {
     fn map(&self, index: usize, request: Req) -> Req {
         self.0[index].map.map(request)
+    }
+}
+
+/// Routes that are asked with requests in a [`Call`], and map what is in there.
+impl<R: Routes> Routes for InCall<R> {
+    type Service = R::Service;
+    const NAMED: usize = R::NAMED;
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn facts(&self, index: usize) -> &Facts {
+        self.0.facts(index)
+    }
+
+    fn take(&mut self, index: usize) -> Self::Service {
+        self.0.take(index)
+    }
+}
+
+impl<R: MapRoute<Req>, Req> MapRoute<Call<Req>> for InCall<R> {
+    fn map(&self, index: usize, call: Call<Req>) -> Call<Req> {
+        Call { context: call.context, request: self.0.map(index, call.request) }
     }
 }

@@ -69,7 +69,7 @@ impl<S, M, H> Failover<One<S, M>, H> {
     }
 
     /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before. Requests in a
-    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`; a [`Stack`](crate::Stack) adds that itself.
     pub fn map<N>(self, map: N) -> Failover<One<S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }
@@ -97,7 +97,7 @@ impl<R: Routes, S, M, H> Failover<Then<R, S, M>, H> {
     }
 
     /// Changes the requests of the route, by any [`Map`](crate::Map), after the maps set before. Requests in a
-    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`.
+    /// [`Call`](crate::Call) take `InCall(|request: MyRequest| …)`; a [`Stack`](crate::Stack) adds that itself.
     pub fn map<N>(self, map: N) -> Failover<Then<R, S, Both<M, N>>, H> {
         self.with_routes(|routes| routes.change(|route| route.map(map)))
     }

@@ -285,6 +285,25 @@ async fn a_lone_route_has_a_model_of_its_own_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_closure_changes_the_requests_of_a_route_written_or_listed() {
+    guarded(async {
+        let (first, second) = (fake(|_, _: u64| limited::<u64>(seconds(9))), fake(|_, n: u64| Now(Ok(n))));
+        let written = Stack::bare(first.clone()).then(second.clone()).map(|n: u64| n + 1).map(|n: u64| n * 2).on_429();
+        assert_eq!(written.build().unwrap().ask(1).await.unwrap(), 4);
+        let routes = [first, second].map(|model| Route::new(model).map(|n: u64| n + 5));
+        assert_eq!(Stack::list(Bare, routes.into()).on_429().build().unwrap().ask(1).await.unwrap(), 6);
+        let reply = || Reply::whole(ChatAnswer::new(Message::assistant("Blue.")));
+        let model = fake(move |_, request: chat::Request| {
+            assert_eq!(request.model_name(), "small");
+            Now(Ok(reply()))
+        });
+        let stack = Stack::chat(model).map(|_: chat::Request| chat::Request::new("small")).build().unwrap();
+        assert_eq!(stack.ask(chat::Request::new("large").user("?")).await.unwrap().text(), "Blue.");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_has_as_many_routes_as_its_configuration() {
     guarded(async {
         let models =
