@@ -1,5 +1,11 @@
 use crate::{Error, GaveUp, Outcome, Phase, Trail, Usage};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 /// What happened, and on which route.
 #[non_exhaustive]
@@ -145,7 +151,12 @@ impl Sink {
 
     /// Tells that something happened.
     pub fn emit(&self, what: What<'_>) {
-        (self.listener)(&Event { route: self.route.as_deref(), what });
+        let event = Event { route: self.route.as_deref(), what };
+        match thread::panicking() {
+            // What a call holds tells of its end too while a panic drops it; a second panic would end the process.
+            true => drop(catch_unwind(AssertUnwindSafe(|| (self.listener)(&event)))),
+            false => (self.listener)(&event),
+        }
     }
 
     /// Names the route of an error that does not know its own.

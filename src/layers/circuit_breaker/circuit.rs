@@ -55,21 +55,22 @@ impl<P: Policy> Circuit<P> {
             return Err(Error::refusal(Kind::CircuitOpen));
         }
         let mark = self.gate.admit().map_err(|left| self.cooling(left, hand))?;
-        let pass = match forced {
-            Some(_) => None,
-            None => Some(self.pass(hand)?),
+        let (pass, change) = match forced {
+            Some(_) => (None, None),
+            None => self.pass(hand).map(|(pass, change)| (Some(pass), change))?,
         };
         let started = self.machine.slow().map(|_| time::now());
-        Ok(Ticket::new(self, pass, mark, context.and_then(|context| context.deadline), started))
+        let ticket = Ticket::new(self, pass, mark, context.and_then(|context| context.deadline), started);
+        // Now that the ticket would give a probe back, should a listener panic.
+        ticket.circuit.tell(change);
+        Ok(ticket)
     }
 
-    fn pass(&self, hand: Hand) -> Result<Pass, Error> {
-        if let Some(pass) = self.machine.enter(hand.moves()) {
-            return Ok(pass);
+    fn pass(&self, hand: Hand) -> Result<(Pass, Option<Change>), Error> {
+        match self.machine.enter(hand.moves()) {
+            Some(pass) => Ok((pass, None)),
+            None => self.machine.knock(hand.moves(), time::now(), &self.door(hand)).map_err(refusal),
         }
-        let (pass, change) = self.machine.knock(hand.moves(), time::now(), &self.door(hand)).map_err(refusal)?;
-        self.tell(change);
-        Ok(pass)
     }
 
     /// The account cools down; if the circuit is open for longer, that is the wait that is needed.

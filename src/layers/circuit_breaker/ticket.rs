@@ -11,7 +11,7 @@ use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 /// Dropped before, it gives its probe back and counts for nothing, unless the call's own deadline had passed before
 /// there was an answer.
 pub struct Ticket<P: Policy> {
-    circuit: Arc<Circuit<P>>,
+    pub(super) circuit: Arc<Circuit<P>>,
     /// What the circuit still has to hear of. Taken once; `None` from the start while a hand keeps the circuit closed.
     pass: Option<Pass>,
     mark: Mark,

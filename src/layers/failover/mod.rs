@@ -47,7 +47,7 @@
 //! # Which route
 //! The first in their order whose [`Gate`](crate::Gate) is open, each at most once a call. A closed one is skipped unasked. Where all
 //! that are left are closed, the one that opens first is asked, as the last of this call: its refusal says why, and a
-//! retry inside it may wait. A route that a hand keeps closed comes after all the others.
+//! retry inside it may wait. A route that a hand keeps closed is asked where a call has no other from the start, and after no failure.
 //!
 //! Gates are asked with the [key](crate::Shape::key) of what the route would be sent, its [`Map`](crate::Map) applied; where no keyed
 //! circuit is closed, neither copy nor map is made for that.

@@ -100,9 +100,14 @@ impl<R: MapRoute<Req>, Req, H: Replay<Req>> Run<R, Req, H> {
         deadline.into_iter().chain(limit).min()
     }
 
-    /// Whether a route that was not ready in time is passed by. One that a hand keeps closed is no better.
+    /// Whether a route that was not ready in time is passed by.
     pub(super) fn passes_by(&self) -> bool {
-        self.outer_is_open() || self.choose(self.left).is_some_and(|choice| !choice.is_forced())
+        self.outer_is_open() || self.leads_on(self.left)
+    }
+
+    /// Whether a route is left that no hand keeps closed: only such a one has more to say than the failure before it.
+    fn leads_on(&self, left: Left) -> bool {
+        self.choose(left).is_some_and(|choice| !choice.is_forced())
     }
 
     pub(super) fn not_ready(&self) -> Error {
@@ -137,7 +142,7 @@ impl<R: MapRoute<Req>, Req, H: Replay<Req>> Run<R, Req, H> {
     fn after(&self, error: &Error) -> Result<Left, Option<GaveUp>> {
         let overflow = error.kind() == Kind::ContextLength && !error.is_delivered();
         let left = if overflow { self.left.only_larger() } else { self.left };
-        if !(overflow || self.settings.policy.switches(error)) || !self.any(left) {
+        if !(overflow || self.settings.policy.switches(error)) || !self.leads_on(left) {
             return Err(None);
         }
         if self.sends_left(self.past.sends().saturating_add(error.sends())) == 0 {
