@@ -123,6 +123,11 @@ impl Gate {
         self.0.quota.until.close(wait);
     }
 
+    /// Ends the cool-down of the account by hand, as after a wait that was a mistake.
+    pub fn end_cool_down(&self) {
+        self.0.quota.until.open();
+    }
+
     /// How long the account still cools down; `None`: not at all.
     #[must_use]
     pub fn cools_for(&self) -> Option<Duration> {

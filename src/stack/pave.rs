@@ -35,8 +35,8 @@ impl<H: Clone> Plan<H> {
         Ok(Self { settings, shape, sink, routes })
     }
 
-    /// One route, from the inside out.
-    pub(super) fn route<S>(&self, service: S, facts: &Facts) -> Result<Paved<S, H>, Invalid> {
+    /// Around the service of one route, from the inside out.
+    pub(super) fn around_service<S>(&self, service: S, facts: &Facts) -> Result<Paved<S, H>, Invalid> {
         let (settings, shape) = (&self.settings, InCall(self.shape.clone()));
         let sink = self.sink.route(facts.label().clone());
         let attempt = ObserveLayer::attempt().route(facts.label().clone()).sink(sink.clone());
@@ -51,16 +51,16 @@ impl<H: Clone> Plan<H> {
         Ok(Paved(named("retry", settings.retry(&sink))?.shape(shape).layer(service)))
     }
 
-    /// Several routes, and what switches between them.
-    pub(super) fn several<R>(&self, routes: R) -> Result<Several<R, H>, Invalid> {
+    /// Around several routes, each with its layers: what switches between them.
+    pub(super) fn around_routes<R>(&self, routes: R) -> Result<Several<R, H>, Invalid> {
         let shape = InCall(self.shape.clone());
         let (routes, policy) = (InCall(routes), named("failover", self.settings.failover())?);
         let failover = Failover::of(routes, policy, shape.clone()).sink(self.sink.clone());
         Ok(Several(named("retry", self.settings.next_rounds(&self.sink))?.shape(shape).layer(failover)))
     }
 
-    /// All of it, as one operation.
-    pub(super) fn around<R>(self, inner: R) -> Result<Stack<R, H>, Invalid> {
+    /// Around all of it: one operation, with its deadline.
+    pub(super) fn around_all<R>(self, inner: R) -> Result<Stack<R, H>, Invalid> {
         let (sink, shape) = (&self.sink, InCall(self.shape.clone()));
         let inner = named("timeout", self.settings.total(sink))?.shape(shape.clone()).layer(inner);
         let inner = ObserveLayer::operation()
@@ -73,9 +73,9 @@ impl<H: Clone> Plan<H> {
         Ok(Stack::new(inner, Order::new(self.settings, names), self.shape, sends))
     }
 
-    fn around_service<S, M>(&self, route: Route<S, M>) -> Result<Route<Paved<S, H>, M>, Invalid> {
+    fn around_route<S, M>(&self, route: Route<S, M>) -> Result<Route<Paved<S, H>, M>, Invalid> {
         let (service, map, facts) = route.into_parts();
-        Ok(Route::from_parts(self.route(service, &facts)?, map, facts))
+        Ok(Route::from_parts(self.around_service(service, &facts)?, map, facts))
     }
 }
 
@@ -87,7 +87,7 @@ impl<S, M, H: Clone> Pave<H> for One<S, M> {
     type Paved = One<Paved<S, H>, M>;
 
     fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
-        Ok(One::new(plan.around_service(self.into_route())?))
+        Ok(One::new(plan.around_route(self.into_route())?))
     }
 }
 
@@ -96,7 +96,7 @@ impl<R: Pave<H, Paved: Routes> + Routes, S, M, H: Clone> Pave<H> for Then<R, S, 
 
     fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
         let (routes, last) = self.into_parts();
-        Ok(Then::new(routes.pave(plan)?, plan.around_service(last)?))
+        Ok(Then::new(routes.pave(plan)?, plan.around_route(last)?))
     }
 }
 
@@ -104,6 +104,6 @@ impl<S, M, H: Clone> Pave<H> for Vec<Route<S, M>> {
     type Paved = List<Paved<S, H>, M>;
 
     fn pave(self, plan: &Plan<H>) -> Result<Self::Paved, Invalid> {
-        List::new(self.into_iter().map(|route| plan.around_service(route)).collect::<Result<_, _>>()?)
+        List::new(self.into_iter().map(|route| plan.around_route(route)).collect::<Result<_, _>>()?)
     }
 }

@@ -151,8 +151,8 @@ impl<S, H: Clone> Builder<One<S>, H> {
     pub fn build(self) -> Result<Stack<Paved<S, H>, H>, Invalid> {
         let plan = Plan::new(self.settings, self.shape, vec![self.routes.facts(0).clone()])?;
         let (service, _, facts) = self.routes.into_route().into_parts();
-        let route = plan.route(service, &facts)?;
-        plan.around(route)
+        let route = plan.around_service(service, &facts)?;
+        plan.around_all(route)
     }
 }
 
@@ -182,8 +182,8 @@ impl<R: Pave<H> + Routes, H: Clone> Builder<R, H> {
     fn build_several(self) -> Result<Stack<Several<R::Paved, H>, H>, Invalid> {
         let facts = (0..self.routes.count()).map(|index| self.routes.facts(index).clone()).collect();
         let plan = Plan::new(self.settings, self.shape, facts)?;
-        let routes = plan.several(self.routes.pave(&plan)?)?;
-        plan.around(routes)
+        let routes = plan.around_routes(self.routes.pave(&plan)?)?;
+        plan.around_all(routes)
     }
 }
 
@@ -197,7 +197,7 @@ impl<S, M, H: Clone> Builder<Vec<Route<S, M>>, H> {
         let routes = List::numbered(self.routes).map_err(|invalid| invalid.of_layer("failover"))?;
         let facts = routes.iter().map(|route| route.facts().clone()).collect();
         let plan = Plan::new(self.settings, self.shape, facts)?;
-        let routes = plan.several(routes.pave(&plan)?)?;
-        plan.around(routes)
+        let routes = plan.around_routes(routes.pave(&plan)?)?;
+        plan.around_all(routes)
     }
 }

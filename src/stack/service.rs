@@ -14,8 +14,26 @@ use tower::Service;
 /// What a caller talks to: plain requests in, each with its context inside.
 ///
 /// A field of yours that holds one is a `Stack<Paved<Client>>`, or over chat a `Stack<Paved<Client, Chat>, Chat>`; several
-/// routes are best returned as `impl Service<…> + Clone`, or boxed once, at the top. `Debug` prints the layers in
-/// their order. See the [module](super) for an example.
+/// routes are best returned as `impl Service<…> + Clone`, or boxed once, at the top:
+///
+/// ```
+/// use seawall::{Error, Stack, chat};
+/// use tower::{ServiceExt, util::BoxCloneSyncService};
+///
+/// #[derive(Clone)]
+/// struct App {
+///     model: BoxCloneSyncService<chat::Request, chat::Reply, Error>,
+/// }
+/// # async fn example(openai: impl Model, deepseek: impl Model) -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let stack = Stack::chat(openai).then(deepseek).model("deepseek-chat").on_429().build()?;
+/// let app = App { model: BoxCloneSyncService::new(stack) };
+/// let reply = app.model.clone().oneshot(chat::Request::new("gpt-4o-mini").user("hello")).await?;
+/// # Ok(()) }
+/// # trait Model: tower::Service<chat::Request, Response = chat::Reply, Error = Error, Future: Send> + Clone + Send + Sync + 'static {}
+/// ```
+///
+/// `Debug` prints the layers in their order. See the [module](super) for more.
 #[derive(Clone)]
 pub struct Stack<R, H = Bare> {
     inner: Whole<R, H>,
@@ -49,13 +67,25 @@ impl Stack<()> {
 
     /// Over routes of one type, in their order, as many as a configuration has; the shape is named first.
     ///
+    /// A map that only some of them have is an `Option`, so that all are of one type:
+    ///
     /// ```
-    /// # use seawall::{Error, Stack, failover::Route, Bare};
-    /// # async fn model(_: u64) -> Result<u64, Error> { Ok(1) }
-    /// let urls = ["a", "b", "c"];
-    /// let routes = urls.map(|url| Route::new(tower::service_fn(model)).name(url));
-    /// let stack = Stack::list(Bare, routes.into()).on_429().build()?;
-    /// # Ok::<(), seawall::Invalid>(())
+    /// use seawall::{Model, Stack, chat::Chat, failover::Route, provider::OpenAi};
+    ///
+    /// struct Config {
+    ///     name: String,
+    ///     url: String,
+    ///     model: Option<String>,
+    /// }
+    /// # fn example(config: Vec<Config>, http: impl Clone + Http) -> Result<(), seawall::Invalid> {
+    ///
+    /// let routes = config.into_iter().map(|Config { name, url, model }| {
+    ///     let client = OpenAi::new("key").base_url(url).over(http.clone());
+    ///     Route::new(client).name(name).map(model.map(Model::named))
+    /// });
+    /// let stack = Stack::list(Chat, routes.collect()).on_429().build()?;
+    /// # Ok(()) }
+    /// # trait Http: tower::Service<http::Request<bytes::Bytes>, Response = http::Response<String>, Error = std::io::Error> {}
     /// ```
     pub fn list<S, M, H>(shape: H, routes: Vec<Route<S, M>>) -> Builder<Vec<Route<S, M>>, H> {
         Builder::new(routes, shape)

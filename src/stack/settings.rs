@@ -66,8 +66,14 @@ impl Settings {
             return Err(Invalid::new("max_retries", reason));
         }
         if sends == 1 || self.max_retries == Some(0) {
-            let idle = [("backoff", self.backoff.is_some()), ("budget", self.budget.is_some())];
-            if let Some((setting, _)) = idle.into_iter().find(|(_, set)| *set) {
+            // Further rounds have a schedule, too, and a budget of their own.
+            let lone = self.rounds() <= 1;
+            let idle = [
+                ("backoff", lone && self.backoff.is_some()),
+                ("max_wait", lone && self.max_wait.is_some()),
+                ("budget", self.budget.is_some()),
+            ];
+            if let Some((setting, _)) = idle.into_iter().find(|(_, idle)| *idle) {
                 let other = if sends == 1 { "sends(1)" } else { "max_retries(0)" };
                 return Err(Invalid::new(setting, format!("has no effect with `{other}`; drop one of the two")));
             }

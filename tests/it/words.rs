@@ -273,12 +273,14 @@ async fn the_longer_closure_stays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_circuit_that_closes_does_not_end_a_cool_down() {
+async fn a_circuit_that_closes_does_not_end_a_cool_down_and_a_hand_does() {
     let gate = Gate::default();
     gate.cool_down(seconds(20));
     gate.open_circuit(None, seconds(30));
     gate.close_circuit(None);
     assert_eq!(gate.opens_in(None), Some(seconds(20)));
+    gate.same_quota().end_cool_down();
+    assert_eq!(gate.opens_in(None), None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use std::{
 
 /// After so many successes in a row a closed circuit is healthy, and its open time starts again at the base.
 const HEALTHY: u32 = 10;
-/// The lowest bit of the word; those above it count the generations.
+/// The lowest bit of the word: open or half open. Those above it count the generations.
 const SHUT: u64 = 1;
 
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl<P: Policy> Machine<P> {
                 let trip = inner.policy.success(ended.now, ended.took);
                 inner.passed_in_a_row = inner.passed_in_a_row.saturating_add(1);
                 if inner.passed_in_a_row >= HEALTHY {
-                    inner.times = 0;
+                    inner.opened = 0;
                 }
                 trip.map(|trip| self.open(&mut inner, trip, ended, slow_call(), door))
             }
@@ -159,7 +159,7 @@ impl<P: Policy> Machine<P> {
         let inner = self.lock();
         let quiet = inner.counted_last.is_none_or(|last| now.saturating_duration_since(last) > self.opening.cap);
         match inner.state {
-            State::Closed => quiet || !inner.failed_last && inner.times == 0,
+            State::Closed => quiet || !inner.failed_last && inner.opened == 0,
             State::Open { until, .. } => quiet && until <= now,
             State::HalfOpen { .. } => quiet,
         }
@@ -168,11 +168,11 @@ impl<P: Policy> Machine<P> {
     fn open(&self, inner: &mut Inner<P>, trip: Trip, ended: Ended, cause: Error, door: &impl Door) -> Change {
         let Ended { now, told, .. } = ended;
         if inner.closed_at.is_some_and(|at| now.saturating_duration_since(at) >= self.opening.cap) {
-            inner.times = 0;
+            inner.opened = 0;
         }
-        let wait = self.opening.wait(inner.times, trip, told);
+        let wait = self.opening.wait(inner.opened, trip, told);
         let root = Arc::new(cause);
-        inner.times = inner.times.saturating_add(1);
+        inner.opened = inner.opened.saturating_add(1);
         inner.state = State::Open { until: time::after(now, wait), wait };
         inner.root = Some(Arc::clone(&root));
         self.shift(SHUT);
@@ -199,7 +199,7 @@ impl<P: Policy> Machine<P> {
         }
         let was_shut = self.is_shut();
         self.close(inner, door);
-        (inner.times, inner.closed_at, inner.failed_last) = (0, None, false);
+        (inner.opened, inner.closed_at, inner.failed_last) = (0, None, false);
         self.hand.store(hand, Ordering::Release);
         was_shut
     }

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 pub(super) struct Pass {
     /// The machine's word at the time: the generation, and whether the circuit was shut.
     pub(super) word: u64,
+    /// How often a hand had moved the gate.
     pub(super) hand: u64,
     /// The lease's id, of a probe.
     pub(super) probe: Option<u64>,

@@ -14,9 +14,11 @@ pub(super) struct Inner<P> {
     pub(super) policy: P,
     pub(super) state: State,
     /// How often it has opened without being healthy in between.
-    pub(super) times: u32,
+    pub(super) opened: u32,
     pub(super) passed_in_a_row: u32,
+    /// When probes closed it last.
     pub(super) closed_at: Option<Instant>,
+    /// The failure that opened it.
     pub(super) root: Option<Arc<Error>>,
     pub(super) probes_made: u64,
     /// Whether the last outcome that counted was a failure, and when it came.
@@ -42,7 +44,7 @@ impl<P> Inner<P> {
         Self {
             policy,
             state: State::Closed,
-            times: 0,
+            opened: 0,
             passed_in_a_row: 0,
             closed_at: None,
             root: None,
@@ -61,7 +63,8 @@ impl<P> Inner<P> {
         (self.failed_last, self.counted_last) = (failed, Some(now));
     }
 
-    /// A probe's id. Only as many are out as must still pass; one that takes longer than the circuit was open makes way.
+    /// The lease of a probe, if there is room: only as many are out as must still pass. One that takes longer than the
+    /// circuit was open makes way.
     pub(super) fn lease(&mut self, most: usize, cap: Duration, now: Instant, door: &impl Door) -> Option<u64> {
         let State::HalfOpen { leases, passed, wait } = &mut self.state else { return None };
         leases.retain(|lease| lease.until > now);

@@ -48,7 +48,9 @@ impl<P: Policy> Ticket<P> {
     pub(super) fn failed(&mut self, error: &Error) {
         let told = error.retry_after().filter(|told| !told.is_zero());
         let is_against = error.is_against_provider();
-        if error.kind() == Kind::RateLimited && error.origin() == Origin::Provider {
+        // A request that fits no bucket is limited alone, however long anybody waits.
+        let passes = error.is_retryable() || error.is_delivered();
+        if error.kind() == Kind::RateLimited && error.origin() == Origin::Provider && passes {
             self.circuit.cool(self.mark, error, told);
         }
         let Some(pass) = self.pass.take() else { return };

@@ -22,8 +22,9 @@
 //! # }
 //! ```
 //!
-//! All of it comes from [events](crate::What): a listener is told just what the meters count. Without the features, or with
-//! neither recorder nor subscriber, calls go the same way.
+//! All of it comes from [events](crate::What): a listener is told just what the meters count. A recorder of `metrics` must
+//! be installed before the first call, as handles are kept. Without the features, or with neither recorder nor subscriber,
+//! calls go the same way.
 //!
 //! # When a call is over
 //! An operation or attempt is over with its answer: read to the end, broken, or left by whoever read it. Until then its span is

@@ -140,3 +140,17 @@ async fn a_cool_down_asked_for_by_hand_is_kept() {
     })
     .await;
 }
+
+/// A request that fits no bucket says nothing of the others.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_no_wait_helps_cools_nobody_down() {
+    guarded(async {
+        let gate = Gate::new();
+        let too_large = || Error::provider(Kind::RateLimited).with_retryable(false);
+        let model = fake(move |_, _: u32| Now(Err::<(), _>(too_large())));
+        let service = CircuitBreakerLayer::new().gate(&gate).layer(model);
+        ask(&service, 1).await.unwrap_err();
+        assert_eq!(gate.cools_for(), None);
+    })
+    .await;
+}

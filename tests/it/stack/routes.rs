@@ -5,6 +5,7 @@ use seawall::{
     chat::{self, Answer as ChatAnswer, Message, Reply},
     circuit_breaker::Window,
     failover::{On, Route},
+    retry::{Backoff, Budget},
 };
 use std::{
     sync::{
@@ -370,12 +371,17 @@ fn what_cannot_take_effect_is_refused_with_its_layer_and_a_reason() {
         (refused(Stack::bare(model()).probes(0).build()), "circuit_breaker", "probes"),
         (refused(Stack::bare(model()).open_for(seconds(2), seconds(1)).build()), "circuit_breaker", "open_for"),
         (refused(Stack::bare(model()).max_retries(6).build()), "retry", "max_retries"),
+        (refused(Stack::bare(model()).max_retries(0).max_wait(seconds(5)).build()), "retry", "max_wait"),
+        (refused(two().sends(1).max_wait(seconds(5)).build()), "retry", "max_wait"),
+        (refused(two().max_retries(0).rounds(2).budget(&Budget::default()).build()), "retry", "budget"),
         (refused(Stack::bare(model()).deadline(Duration::ZERO).build()), "timeout", "deadline"),
     ];
     for (invalid, layer, setting) in cases {
         assert_eq!((invalid.layer(), invalid.setting()), (Some(layer), setting), "{invalid}");
         assert!(invalid.to_string().starts_with(&format!("{layer}: {setting}: ")), "{invalid}");
     }
+    let rounds = two().max_retries(0).rounds(2).backoff(Backoff::default()).max_wait(seconds(90));
+    assert!(rounds.build().is_ok(), "between rounds they take effect");
 }
 
 #[test]
