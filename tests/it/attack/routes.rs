@@ -1,17 +1,13 @@
-//! Whole stacks of two routes, left at any time and shared by many threads.
+//! Whole stacks, left at any time: nothing of a call stays.
 use crate::{fake::*, guarded, seconds};
 use seawall::{
-    CircuitState, Error, Gate, Kind, Outcome, Sink, Stack, What,
+    CircuitState, Error, Gate, Kind, Stack,
     chat::{self, Item, Reply},
     circuit_breaker::Window,
 };
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
     task::{Context as Cx, Poll},
     time::Duration,
 };
@@ -65,66 +61,6 @@ async fn a_call_that_is_left_at_any_time_leaves_nothing_behind() {
         })
         .await;
     }
-}
-
-/// Real time and real threads: what is told adds up to what was sent.
-#[test]
-fn on_many_threads_every_operation_and_every_attempt_is_told_once() {
-    const CALLS: u32 = 3000;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_time().build().unwrap();
-    runtime.block_on(async {
-        let counts: [Arc<AtomicU32>; 2] = Default::default();
-        let [operations, attempts] = counts.clone();
-        let sink = Sink::new(move |event| {
-            match event.what {
-                What::OperationEnded { .. } => operations.fetch_add(1, Relaxed),
-                What::AttemptEnded { .. } => attempts.fetch_add(1, Relaxed),
-                _ => 0,
-            };
-        });
-        let model = |share: u32| {
-            fake(move |n, _: u32| match n % share {
-                0 => failing(Kind::Server),
-                1 => After(ms(1), Err(Error::provider(Kind::RateLimited).with_retry_after(ms(1)))),
-                2 => After(ms(1), Ok(n)),
-                _ => Now(Ok(n)),
-            })
-        };
-        let (first, second, gate) = (model(4), model(5), Gate::new());
-        let stack = Stack::bare(first.clone())
-            .gate(&gate)
-            .then(second.clone())
-            .on_429()
-            .on_failure()
-            .concurrency(64)
-            .open_for(ms(1), ms(5))
-            .sink(sink)
-            .build()
-            .unwrap();
-        let hand = tokio::spawn(async move {
-            for _ in 0..50 {
-                gate.force_circuit_open();
-                sleep(ms(1)).await;
-                gate.force_circuit_closed();
-                sleep(ms(1)).await;
-                gate.release_circuit();
-                sleep(ms(1)).await;
-            }
-        });
-        let calls: Vec<_> = (0..CALLS).map(|n| tokio::spawn(stack.ask(n))).collect();
-        let mut left = 0;
-        for (nth, call) in calls.into_iter().enumerate() {
-            if nth % 10 == 0 {
-                call.abort();
-            }
-            left += u32::from(call.await.is_err());
-        }
-        hand.await.unwrap();
-        let [operations, attempts] = counts.map(|count| count.load(Relaxed));
-        assert!(operations <= CALLS && operations >= CALLS - left, "{operations} told, {left} left");
-        assert_eq!(attempts, first.sends() + second.sends());
-        assert_eq!((first.live(), second.live()), (0, 0));
-    });
 }
 
 /// A half-open circuit: one probe, and nobody else waits for how it ends.
@@ -203,29 +139,6 @@ async fn a_stream_that_is_left_at_any_item_gives_back_its_permit_and_its_probe()
             assert_eq!(again.collect().await.unwrap().message().text(), "0123");
             assert_eq!(gate.circuit(Some("m")), CircuitState::Closed);
         }
-    })
-    .await;
-}
-
-/// What is told of failures that come while others are told.
-#[tokio::test(start_paused = true)]
-async fn a_listener_may_ask_and_move_the_gates_and_ask_the_stack() {
-    guarded(async {
-        let gate = Gate::new();
-        let handle = gate.clone();
-        let sink = Sink::new(move |event| {
-            let _ = (handle.opens_in(None), handle.circuit(None));
-            if let What::CircuitOpened { .. } = event.what {
-                handle.force_circuit_closed();
-            }
-            if let What::AttemptEnded { outcome: Some(Outcome::Failed(_)), .. } = event.what {
-                handle.cool_down(ms(1));
-            }
-        });
-        let model = fake(|n, _: u64| if n < 2 { failing(Kind::Server) } else { Now(Ok(n)) });
-        let window = Window::calls(9).unwrap().consecutive(2).unwrap();
-        let stack = Stack::bare(model).gate(&gate).circuit(window).sink(sink).build().unwrap();
-        assert_eq!(stack.ask(1).await.unwrap(), 2);
     })
     .await;
 }
