@@ -1,4 +1,4 @@
-use crate::{Error, GaveUp, Outcome, Phase, Trail, Usage};
+use crate::{Change, Error, GaveUp, Outcome, Phase, Trail, Usage};
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -48,6 +48,14 @@ pub enum What<'a> {
     Switched {
         /// How the route failed.
         error: &'a Error,
+    },
+    /// A request was changed on its way out, so that the provider takes it. That a model refuses a setting is told once by
+    /// each client; else every request that was changed is told of, but not its repeats.
+    Changed {
+        /// The model.
+        key: Option<&'a str>,
+        /// What was changed.
+        change: &'a Change,
     },
     /// A circuit opened: nobody asks the provider for a while.
     CircuitOpened {

@@ -32,6 +32,7 @@
 //! Timers are tokio's: a call that has to wait does so in a runtime of tokio's with time enabled, and panics outside one.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod change;
 mod context;
 mod ending;
 mod error;
@@ -40,6 +41,7 @@ mod gate;
 mod invalid;
 mod keyed;
 mod layers;
+mod models;
 mod rng;
 mod secret;
 mod shape;
@@ -54,6 +56,7 @@ pub mod sim;
 pub mod sse;
 pub mod stack;
 
+pub use change::{Change, Mend};
 pub use context::{Call, Context};
 pub use ending::{Ending, Guard, Held, Outcome, Seen, Show};
 pub use error::{Attempt, Error, Failover, GaveUp, Kind, Origin, Phase, Scope, Trail};
@@ -61,6 +64,7 @@ pub use event::{Event, Sink, What};
 pub use gate::{CircuitState, Gate};
 pub use invalid::Invalid;
 pub use layers::{circuit_breaker, classify, concurrency_limit, failover, observe, retry, timeout};
+pub use models::Capabilities;
 pub use rng::Rng;
 pub use secret::Secret;
 pub use shape::{AsIs, Bare, Both, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};

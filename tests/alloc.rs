@@ -15,7 +15,7 @@ use seawall::{
     concurrency_limit::ConcurrencyLimitLayer,
     failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
-    provider::{Anthropic, Dialect, OpenAi},
+    provider::{Anthropic, Dialect, Fit, OpenAi},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -100,7 +100,7 @@ fn long_histories() {
         };
         let request = (0..333).fold(chat::Request::new("m"), turn);
         let region = Region::new(ALLOCATOR);
-        black_box(dialect.encode(black_box(&request)).unwrap());
+        black_box(dialect.encode(black_box(&request), &mut Fit::default()).unwrap());
         region.change().allocations
     }
     let (openai, anthropic) = (OpenAi::without_key(), Anthropic::without_key());

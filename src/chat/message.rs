@@ -147,24 +147,3 @@ impl Message {
         &mut Arc::make_mut(&mut self.0).parts
     }
 }
-
-/// An image of a million pixels is about 1,500 tokens at Anthropic, and up to 1,100 at OpenAI; its bytes say nothing of it.
-const CHARACTERS_OF_MEDIA: usize = 4 * 1_500;
-
-impl Part {
-    /// How many characters of a prompt it is about.
-    pub(super) fn characters(&self) -> usize {
-        let of = |text: &str| text.chars().count();
-        match self {
-            Self::Text(text) => of(text.as_str()),
-            Self::Refusal(text) => of(text),
-            Self::Reasoning(reasoning) => of(reasoning.text()),
-            Self::Image(_) | Self::Document(_) => CHARACTERS_OF_MEDIA,
-            Self::ToolCall(call) => of(call.name()) + of(call.arguments()),
-            Self::ToolResult(result) => {
-                of(result.content()) + result.parts().iter().map(Self::characters).sum::<usize>()
-            }
-            Self::Native(native) => of(native.json().get()),
-        }
-    }
-}

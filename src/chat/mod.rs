@@ -21,7 +21,9 @@
 //! [`Chat`] is the shape of layers between these types: `RetryLayer::new().shape(Chat)` and its like.
 mod answer;
 mod block;
+mod estimate;
 mod format;
+mod kept;
 mod media;
 mod message;
 mod reply;

@@ -1,5 +1,5 @@
-use super::{Message, Part, ResponseFormat, Tool, ToolChoice};
-use crate::{Context, Map, Model};
+use super::{Message, ResponseFormat, Tool, ToolChoice};
+use crate::{Context, Map, Model, Sink};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
@@ -16,14 +16,16 @@ use std::{fmt, sync::Arc};
 /// assert_eq!(format!("{request:?}"), r#"Request { model: "gpt-4o-mini", messages: 1, tools: 0, .. }"#);
 /// ```
 ///
-/// `Debug` shows no text: it may end in a log. Stored with `serde` it is all there but its context, which is about one
-/// call.
+/// `Debug` shows no text: it may end in a log. Stored with `serde` it is all there but its context and its listener, which are
+/// about one call.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Request {
     asked: Arc<Asked>,
     #[serde(skip)]
     context: Option<Context>,
+    #[serde(skip)]
+    sink: Option<Sink>,
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -48,7 +50,7 @@ struct Asked {
 impl Request {
     /// Asks this model; nothing is said yet.
     pub fn new(model: impl Into<Box<str>>) -> Self {
-        Self { asked: Arc::new(Asked { model: model.into(), ..Asked::default() }), context: None }
+        Self { asked: Arc::new(Asked { model: model.into(), ..Asked::default() }), context: None, sink: None }
     }
 
     /// Asks another model the same.
@@ -256,22 +258,18 @@ impl Request {
         Self { context: Some(context), ..self }
     }
 
+    /// Who is told of what happens to it below the layers, where a stack said so.
+    #[must_use]
+    pub fn sink(&self) -> Option<&Sink> {
+        self.sink.as_ref()
+    }
+
     pub(super) fn set_context(&mut self, context: Context) {
         self.context = Some(context);
     }
 
-    /// Estimates the tokens of the prompt: a token for four characters, tools and arguments included,
-    /// and 1,500 for an image or a document.
-    ///
-    /// It is good to some ten per cent for prose, which is enough to decide by; bills go by the reported
-    /// [`Usage`](crate::Usage).
-    #[must_use]
-    pub fn estimate(&self) -> u64 {
-        let tools = self.tools().iter().flat_map(|tool| [tool.name(), tool.description(), tool.schema().get()]);
-        let texts = self.system_text().into_iter().chain(tools).map(|text| text.chars().count());
-        let parts = self.messages().iter().flat_map(Message::parts).map(Part::characters);
-        let characters: usize = texts.chain(parts).sum();
-        characters.div_ceil(4) as u64
+    pub(super) fn set_sink(&mut self, sink: Sink) {
+        self.sink = Some(sink);
     }
 }
 

@@ -1,5 +1,5 @@
 use super::{Reply, Request};
-use crate::{Context, Ending, Guard, Note, Replay, Shape, Trail};
+use crate::{Context, Ending, Guard, Note, Replay, Shape, Sink, Trail};
 
 /// [`Request`] and [`Reply`]: the context rides in the one, guards and trail in the other.
 ///
@@ -14,6 +14,10 @@ impl Shape<Request> for Chat {
 
     fn set_context(&self, request: &mut Request, context: Context) {
         request.set_context(context);
+    }
+
+    fn set_sink(&self, request: &mut Request, sink: &Sink) {
+        request.set_sink(sink.clone());
     }
 
     /// The model.

@@ -1,8 +1,9 @@
 use super::{
-    Dialect, ResponseFuture,
+    Dialect, Fit, ResponseFuture,
     future::{Limits, named},
+    told::Told,
 };
-use crate::{Error, Http, Invalid, Shape, chat};
+use crate::{Capabilities, Error, Http, Invalid, Shape, Sink, What, chat};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::Full;
@@ -47,12 +48,15 @@ pub struct Client<D, T> {
     dialect: D,
     inner: T,
     limits: Limits,
+    sink: Option<Sink>,
+    told: Told,
 }
 
 impl<D, T> Client<D, T> {
     /// Speaks `dialect` over `inner`.
     pub fn new(dialect: D, inner: T) -> Self {
-        Self { dialect, inner, limits: Limits { reply: REPLY_LIMIT, idle: IDLE } }
+        let limits = Limits { reply: REPLY_LIMIT, idle: IDLE };
+        Self { dialect, inner, limits, sink: None, told: Told::default() }
     }
 
     /// Sets the longest answer that is read, in bytes; a longer one is an error. Default 32 MiB.
@@ -78,10 +82,26 @@ impl<D, T> Client<D, T> {
         Ok(self)
     }
 
+    /// Tells `sink` what is [changed](What::Changed) in requests on their way out, besides the listener of a stack around it.
+    #[must_use]
+    pub fn sink(mut self, sink: Sink) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
     /// The dialect that it speaks.
     #[must_use]
     pub fn dialect(&self) -> &D {
         &self.dialect
+    }
+
+    fn tell(&self, request: &chat::Request, fit: &Fit) {
+        let model = request.model_name();
+        for change in fit.changes().iter().filter(|change| self.told.is_news(model, change)) {
+            for sink in self.sink.iter().chain(request.sink()) {
+                sink.emit(What::Changed { key: Some(model), change });
+            }
+        }
     }
 }
 
@@ -106,8 +126,10 @@ where
     }
 
     fn call(&mut self, request: chat::Request) -> Self::Future {
-        match self.dialect.encode(&request) {
+        let mut fit = Fit::new(Capabilities::default());
+        match self.dialect.encode(&request, &mut fit) {
             Ok(mut encoded) => {
+                self.tell(&request, &fit);
                 if let Some(context) = request.context() {
                     Http.set_context(&mut encoded, context);
                 }

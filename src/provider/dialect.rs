@@ -1,3 +1,4 @@
+use super::Fit;
 use crate::{Error, chat, classify::Classifier};
 use bytes::Bytes;
 use http::response::Parts;
@@ -18,11 +19,11 @@ pub trait Dialect: Clone + Send + 'static {
     /// Judges failures, under the provider's name.
     fn classifier(&self) -> &Classifier;
 
-    /// The request as it goes over the wire.
+    /// The request as it goes over the wire. `fit` knows what the model takes, and is told what had to be changed.
     ///
     /// # Errors
     /// [`InvalidRequest`](crate::Kind::InvalidRequest) with a word on what to change; nothing is sent.
-    fn encode(&self, request: &chat::Request) -> Result<http::Request<Bytes>, Error>;
+    fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error>;
 
     /// The reply in a whole answer with a status of success, in which the classifier has found no error.
     ///

@@ -30,17 +30,20 @@ mod anthropic;
 mod check;
 mod client;
 mod dialect;
+mod fit;
 mod future;
 mod openai;
 mod reading;
 #[cfg(feature = "reqwest")]
 mod reqwest;
+mod told;
 mod turns;
 mod wire;
 
 pub use anthropic::Anthropic;
 pub use client::Client;
 pub use dialect::Dialect;
+pub use fit::Fit;
 pub use future::ResponseFuture;
 pub use openai::{NoText, OpenAi};
 #[cfg(feature = "reqwest")]

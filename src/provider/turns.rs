@@ -26,9 +26,50 @@ pub(super) struct Answered<'a> {
 
 pub(super) type Id<'a> = Cow<'a, str>;
 
-/// Splits a history into the turns of its two sides. Ids are at most `longest` characters.
-pub(super) fn turns(messages: &[Message], longest: usize) -> Vec<Turn<'_>> {
-    let mut ids = Ids { longest, taken: HashSet::new(), last: HashMap::new() };
+/// Which ids of calls a provider takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdRule {
+    shortest: usize,
+    longest: usize,
+    /// Whether `_` and `-` may stand in them, besides letters and digits.
+    has_signs: bool,
+}
+
+impl IdRule {
+    /// Letters, digits, `_` and `-`, so many at most.
+    pub(super) const fn up_to(longest: usize) -> Self {
+        Self { shortest: 1, longest, has_signs: true }
+    }
+
+    /// Letters and digits, just so many.
+    pub(super) const fn exactly(length: usize) -> Self {
+        Self { shortest: length, longest: length, has_signs: false }
+    }
+
+    fn allows(self, id: &str) -> bool {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || self.has_signs && matches!(byte, b'_' | b'-');
+        (self.shortest..=self.longest).contains(&id.len()) && id.bytes().all(legal)
+    }
+
+    /// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>) of the id and its number: the same on every machine and in every
+    /// release, as the cache of a provider holds it.
+    fn made(self, asked: &str, number: u32) -> String {
+        let hash = asked
+            .bytes()
+            .chain(number.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        if self.has_signs {
+            return format!("call_{hash:016x}");
+        }
+        let mut id = format!("{hash:016x}");
+        id.truncate(self.longest);
+        id
+    }
+}
+
+/// Splits a history into the turns of its two sides, with the ids of calls as `rule` has them.
+pub(super) fn turns(messages: &[Message], rule: IdRule) -> Vec<Turn<'_>> {
+    let mut ids = Ids { rule, taken: HashSet::new(), last: HashMap::new() };
     let mut turns = Vec::new();
     let mut open = Vec::new();
     for side in messages.chunk_by(|a, b| is_assistant(a) == is_assistant(b)) {
@@ -90,7 +131,7 @@ impl<'a> Spoken<'a> {
 
 /// The ids of one request. They depend on nothing but the turns before them, so that a history that grows keeps them.
 struct Ids<'a> {
-    longest: usize,
+    rule: IdRule,
     taken: HashSet<Id<'a>>,
     /// How often an id was met, and what it was sent as the last time.
     last: HashMap<&'a str, (u32, Id<'a>)>,
@@ -106,8 +147,8 @@ impl<'a> Ids<'a> {
         let times = self.last.get(asked).map_or(0, |(times, _)| *times);
         let mut id = Cow::Borrowed(asked);
         let mut salt = times;
-        while !self.is_legal(&id) || self.taken.contains(&id) {
-            id = made(asked, salt).into();
+        while !self.rule.allows(&id) || self.taken.contains(&id) {
+            id = self.rule.made(asked, salt).into();
             salt = salt.wrapping_add(1);
         }
         self.taken.insert(id.clone());
@@ -119,25 +160,10 @@ impl<'a> Ids<'a> {
     fn known(&self, asked: &'a str) -> Id<'a> {
         match self.last.get(asked) {
             Some((_, id)) => id.clone(),
-            None if self.is_legal(asked) => asked.into(),
-            None => made(asked, 0).into(),
+            None if self.rule.allows(asked) => asked.into(),
+            None => self.rule.made(asked, 0).into(),
         }
     }
-
-    fn is_legal(&self, id: &str) -> bool {
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        (1..=self.longest).contains(&id.len()) && id.bytes().all(legal)
-    }
-}
-
-/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>) of the id and its number: the same on every machine and in every
-/// release, as the cache of a provider holds it.
-fn made(asked: &str, number: u32) -> String {
-    let hash = asked
-        .bytes()
-        .chain(number.to_le_bytes())
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("call_{hash:016x}")
 }
 
 #[cfg(test)]
@@ -154,7 +180,7 @@ mod tests {
             Turn::Assistant(spoken) => spoken.into_iter().flat_map(|spoken| spoken.ids).map(Cow::into_owned).collect(),
             Turn::User { .. } => Vec::new(),
         };
-        turns(history, 40).into_iter().flat_map(ids).collect()
+        turns(history, IdRule::up_to(40)).into_iter().flat_map(ids).collect()
     }
 
     #[test]
@@ -179,7 +205,7 @@ mod tests {
     fn results_find_their_calls_also_where_these_share_an_id() {
         let tool = |content: &str| Message::tool("", content);
         let history = [calls(&["", ""]), tool("one"), Message::user("?"), tool("two"), tool("more")];
-        let turns = turns(&history, 40);
+        let turns = turns(&history, IdRule::up_to(40));
         let [Turn::Assistant(spoken), Turn::User { results, messages }] = turns.as_slice() else { panic!() };
         let told = |at: usize| results[at].results.iter().map(|result| result.content()).collect::<Vec<_>>();
         assert_eq!((told(0), told(1), messages.len()), (vec!["one"], vec!["two", "more"], 1));

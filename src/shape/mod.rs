@@ -7,7 +7,7 @@ mod map;
 pub use key_by::KeyBy;
 pub use map::{AsIs, Both, Map, Model};
 
-use crate::{Call, Context, Ending, Error, Guard, Held, Outcome, Trail};
+use crate::{Call, Context, Ending, Error, Guard, Held, Outcome, Sink, Trail};
 use http_body::Body;
 use std::pin::pin;
 
@@ -30,6 +30,11 @@ pub trait Shape<Req> {
     /// Hands on what the call still may do, where the request can carry it.
     fn set_context(&self, request: &mut Req, context: Context) {
         let _ = (request, context);
+    }
+
+    /// Hands on who is told of what happens below, where the request can carry it.
+    fn set_sink(&self, request: &mut Req, sink: &Sink) {
+        let _ = (request, sink);
     }
 
     /// Whether the answer comes piece by piece, so that its head is due soon.
@@ -157,6 +162,10 @@ impl<Req, H: Shape<Req>> Shape<Call<Req>> for InCall<H> {
 
     fn set_context(&self, call: &mut Call<Req>, context: Context) {
         call.context = context;
+    }
+
+    fn set_sink(&self, call: &mut Call<Req>, sink: &Sink) {
+        self.0.set_sink(&mut call.request, sink);
     }
 
     fn streams(&self, call: &Call<Req>) -> bool {

@@ -1,17 +1,18 @@
-use crate::{Call, Error, Shape};
+use crate::{Call, Error, Shape, Sink};
 use std::task::{Context as Cx, Poll};
 use tower::Service;
 
-/// Innermost: unwraps a [`Call`], and hands its context on where the request itself can carry it.
+/// Innermost: unwraps a [`Call`], and hands its context and the listener on where the request itself can carry them.
 #[derive(Clone, Debug)]
 pub struct Leaf<S, H> {
     inner: S,
     shape: H,
+    sink: Sink,
 }
 
 impl<S, H> Leaf<S, H> {
-    pub(super) fn new(inner: S, shape: H) -> Self {
-        Self { inner, shape }
+    pub(super) fn new(inner: S, shape: H, sink: Sink) -> Self {
+        Self { inner, shape, sink }
     }
 }
 
@@ -30,6 +31,7 @@ where
 
     fn call(&mut self, mut call: Call<Req>) -> S::Future {
         self.shape.set_context(&mut call.request, call.context);
+        self.shape.set_sink(&mut call.request, &self.sink);
         self.inner.call(call.request)
     }
 }

@@ -42,7 +42,7 @@ impl<H: Clone> Plan<H> {
         let attempt = ObserveLayer::attempt().route(facts.label().clone()).sink(sink.clone());
         let attempt = attempt.operation_name(settings.operation());
 
-        let service = Leaf::new(service, self.shape.clone());
+        let service = Leaf::new(service, self.shape.clone(), sink.clone());
         let service = named("timeout", settings.timeout(&sink))?.shape(shape.clone()).layer(service);
         let service = attempt.shape(shape.clone()).layer(service);
         let service =

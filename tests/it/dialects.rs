@@ -8,7 +8,7 @@ use http::Response;
 use seawall::{
     Error,
     chat::{self, Message, Native, Reasoning, Reply, ToolCall},
-    provider::{Anthropic, Dialect, OpenAi},
+    provider::{Anthropic, Dialect, Fit, OpenAi},
 };
 use serde_json::{Value, value::RawValue};
 
@@ -27,7 +27,7 @@ fn question() -> chat::Request {
 }
 
 fn body(dialect: &impl Dialect, request: &chat::Request) -> Value {
-    serde_json::from_slice(dialect.encode(request).unwrap().body()).unwrap()
+    serde_json::from_slice(dialect.encode(request, &mut Fit::default()).unwrap().body()).unwrap()
 }
 
 fn decoded(dialect: &impl Dialect, body: &str) -> Result<Reply, Error> {

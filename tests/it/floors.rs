@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const WORDS: [&str; 14] = [
-    "context", "ending", "error", "event", "gate", "invalid", "keyed", "models", "rng", "secret", "shape", "sse",
-    "time", "usage",
+const WORDS: [&str; 15] = [
+    "change", "context", "ending", "error", "event", "gate", "invalid", "keyed", "models", "rng", "secret", "shape",
+    "sse", "time", "usage",
 ];
 /// The only layers that a provider's client is built of.
 const FOR_PROVIDERS: [&str; 2] = ["classify", "authorize"];

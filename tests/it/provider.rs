@@ -5,7 +5,7 @@ use http::{Response, StatusCode};
 use seawall::{
     Context, Error, Kind, Origin, Phase, Secret, Usage,
     chat::{self, FinishReason, Message, Part, Role, Tool, ToolCall, ToolChoice},
-    provider::{Dialect, OpenAi},
+    provider::{Dialect, Fit, OpenAi},
 };
 use serde_json::{Value, json};
 
@@ -20,11 +20,11 @@ fn question() -> chat::Request {
 }
 
 fn encoded(request: &chat::Request) -> Value {
-    serde_json::from_slice(openai().encode(request).unwrap().body()).unwrap()
+    serde_json::from_slice(openai().encode(request, &mut Fit::default()).unwrap().body()).unwrap()
 }
 
 fn refused(request: &chat::Request) -> Error {
-    openai().encode(request).unwrap_err()
+    openai().encode(request, &mut Fit::default()).unwrap_err()
 }
 
 fn decoded(body: &str) -> Result<chat::Reply, Error> {
@@ -38,7 +38,7 @@ fn answered(message: &Value) -> chat::Reply {
 
 #[test]
 fn a_question_says_only_what_was_set() {
-    let body = openai().encode(&question()).unwrap().into_body();
+    let body = openai().encode(&question(), &mut Fit::default()).unwrap().into_body();
     let golden = r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"What is 5 + 8 / 12?"}]}"#;
     assert_eq!(body, golden);
 }
@@ -115,14 +115,14 @@ fn a_schema_given_as_text_is_sent_byte_for_byte() {
     let schema = r#"{ "type":"object", "properties":{"z":{},"a":{"maximum":1.10}} }"#;
     let raw = serde_json::value::RawValue::from_string(schema.to_owned()).unwrap();
     let request = question().tool(Tool::new("t", "").raw_parameters(raw));
-    let body = openai().encode(&request).unwrap().into_body();
+    let body = openai().encode(&request, &mut Fit::default()).unwrap().into_body();
     assert!(std::str::from_utf8(&body).unwrap().contains(schema));
 }
 
 #[test]
 fn the_head_names_the_server_and_carries_the_key_marked_sensitive() {
     let dialect = openai().organisation("org-1").project("proj-1");
-    let request = dialect.encode(&question()).unwrap();
+    let request = dialect.encode(&question(), &mut Fit::default()).unwrap();
     assert_eq!(
         (request.method().as_str(), request.uri()),
         ("POST", &"https://api.openai.com/v1/chat/completions".parse().unwrap())
@@ -138,15 +138,17 @@ fn the_head_names_the_server_and_carries_the_key_marked_sensitive() {
 #[test]
 fn others_of_the_dialect_have_their_own_url_and_name() {
     let deepseek = openai().name("deepseek").base_url("https://api.deepseek.com/");
-    let request = deepseek.encode(&question().max_tokens(5).extra("deepseek", "thinking", json!(true))).unwrap();
+    let request = deepseek
+        .encode(&question().max_tokens(5).extra("deepseek", "thinking", json!(true)), &mut Fit::default())
+        .unwrap();
     assert_eq!(request.uri(), "https://api.deepseek.com/chat/completions");
     let body: Value = serde_json::from_slice(request.body()).unwrap();
     assert_eq!((&body["max_tokens"], &body["thinking"]), (&json!(5), &json!(true)));
     let local = OpenAi::without_key().base_url("http://127.0.0.1:1/openai/?api-version=1").path("/chat");
-    let request = local.encode(&question()).unwrap();
+    let request = local.encode(&question(), &mut Fit::default()).unwrap();
     assert_eq!(request.uri(), "http://127.0.0.1:1/openai/chat?api-version=1");
     assert!(!request.headers().contains_key("authorization"));
-    let queries = local.path("/chat?deployment=d").encode(&question()).unwrap();
+    let queries = local.path("/chat?deployment=d").encode(&question(), &mut Fit::default()).unwrap();
     assert_eq!(queries.uri(), "http://127.0.0.1:1/openai/chat?api-version=1&deployment=d");
 }
 
@@ -186,7 +188,7 @@ fn settings_that_cannot_be_sent_are_refused_and_not_shown() {
         (openai().base_url("https://me:hush@h/v1"), "base_url: holds a user or a password"),
     ];
     for (dialect, words) in rows {
-        let error = dialect.encode(&question()).unwrap_err();
+        let error = dialect.encode(&question(), &mut Fit::default()).unwrap_err();
         assert_eq!((error.kind(), error.sends()), (Kind::InvalidRequest, 0));
         let shown = format!("{error} {error:?} {} {dialect:?}", error.message().unwrap());
         assert!(shown.contains(words) && !shown.contains(KEY) && !shown.contains("hush"), "{shown}");
@@ -195,7 +197,9 @@ fn settings_that_cannot_be_sent_are_refused_and_not_shown() {
 
 #[test]
 fn numbers_keep_their_digits() {
-    let encoded = openai().encode(&question().temperature(0.1 + 0.2).tool_result("c", "0.6666666666666666")).unwrap();
+    let encoded = openai()
+        .encode(&question().temperature(0.1 + 0.2).tool_result("c", "0.6666666666666666"), &mut Fit::default())
+        .unwrap();
     let text = std::str::from_utf8(encoded.body()).unwrap();
     assert!(text.contains("0.30000000000000004") && text.contains("0.6666666666666666"), "{text}");
 }
@@ -379,7 +383,7 @@ fn a_history_survives_being_stored() {
 fn what_may_be_logged_holds_no_prompt_and_no_tenant_is_sent() {
     let request = question().system("hush").tenant("acme").with_context(Context::default().with_timeout(seconds(1)));
     assert!(!format!("{request:?}").contains("5 + 8") && !format!("{request:?}").contains("hush"));
-    let body: Bytes = openai().encode(&request).unwrap().into_body();
+    let body: Bytes = openai().encode(&request, &mut Fit::default()).unwrap().into_body();
     assert!(!String::from_utf8_lossy(&body).contains("acme"));
     assert_eq!(request.tenant_name(), Some("acme"));
     assert!(!format!("{:?}", Secret::new(KEY)).contains(KEY));
@@ -393,7 +397,7 @@ fn from_env_in_a_child() {
     }
     match OpenAi::from_env() {
         Ok(dialect) => {
-            let request = dialect.encode(&question()).unwrap();
+            let request = dialect.encode(&question(), &mut Fit::default()).unwrap();
             println!("{} {}", request.uri(), request.headers()["authorization"].to_str().unwrap());
         }
         Err(invalid) => println!("{}: {invalid}", invalid.setting()),

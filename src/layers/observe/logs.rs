@@ -25,6 +25,7 @@ pub(super) fn log(&Event { route, what }: &Event<'_>) {
         What::GaveUp { error, reason } => failure!(INFO, error, reason = reason.as_str(), "gave up"),
         What::Retrying { error, retry, wait } => failure!(DEBUG, error, retry, wait = ?wait, "retrying"),
         What::TimedOut { phase, limit } => tell!(DEBUG, phase = phase.as_str(), limit = ?limit, "timed out"),
+        What::Changed { key, change } => tell!(INFO, gen_ai.request.model = key, "request changed: {change}"),
         // Their spans tell it.
         What::AttemptEnded { .. } | What::OperationEnded { .. } => {}
     }

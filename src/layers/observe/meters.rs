@@ -39,6 +39,7 @@ struct Route {
     switches: Slots<Counter>,
     timeouts: Slots<Counter>,
     cool_downs: Slots<Counter>,
+    changes: Slots<Counter>,
 }
 
 impl Route {
@@ -55,6 +56,7 @@ impl Route {
             switches: Slots::default(),
             timeouts: Slots::default(),
             cool_downs: Slots::default(),
+            changes: Slots::default(),
         }
     }
 
@@ -65,6 +67,7 @@ impl Route {
             What::Switched { error } => self.count(&self.switches, names::SWITCHES, error.kind().as_str()),
             What::TimedOut { phase, .. } => self.count(&self.timeouts, names::TIMEOUTS, phase.as_str()),
             What::CoolingDown { error, .. } => self.count(&self.cool_downs, names::COOL_DOWNS, error.kind().as_str()),
+            What::Changed { change, .. } => self.count(&self.changes, names::CHANGES, change.as_str()),
             What::CircuitOpened { key, .. } => self.key(key, |key| key.opened()),
             What::CircuitHalfOpened { key } => self.key(key, |key| key.circuit().0.set(names::HALF_OPEN)),
             What::CircuitClosed { key } => self.key(key, |key| key.circuit().0.set(names::CLOSED)),

@@ -51,6 +51,7 @@
 //! | `seawall.switches` | counter | | route that was left, `error.type` |
 //! | `seawall.timeouts` | counter | | route, `seawall.phase` |
 //! | `seawall.cool_downs` | counter | | route, `error.type` |
+//! | `seawall.request.changes` | counter | | route, `seawall.change` ([`Change::as_str`](crate::Change::as_str)) |
 //! | `seawall.circuit.state` | gauge: 0 closed, 1 half-open, 2 open | | route, model |
 //! | `seawall.circuit.openings` | counter | | route, model |
 //!

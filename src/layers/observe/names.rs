@@ -26,6 +26,7 @@ pub(super) const GIVE_UPS: (&str, &str) = ("seawall.give_ups", "seawall.reason")
 pub(super) const SWITCHES: (&str, &str) = ("seawall.switches", ERROR_TYPE);
 pub(super) const TIMEOUTS: (&str, &str) = ("seawall.timeouts", "seawall.phase");
 pub(super) const COOL_DOWNS: (&str, &str) = ("seawall.cool_downs", ERROR_TYPE);
+pub(super) const CHANGES: (&str, &str) = ("seawall.request.changes", "seawall.change");
 
 pub(super) const CLOSED: f64 = 0.0;
 pub(super) const HALF_OPEN: f64 = 1.0;
@@ -46,6 +47,7 @@ pub(super) fn describe() {
         (SWITCHES.0, "Calls that left a route for another"),
         (TIMEOUTS.0, "Limits in time that were reached"),
         (COOL_DOWNS.0, "Waits that closed a route to everyone"),
+        (CHANGES.0, "Changes to requests, so that the provider takes them"),
     ] {
         describe_counter!(name, Unit::Count, description);
     }

@@ -1,8 +1,11 @@
-use super::{decode, encode};
+use super::{
+    decode,
+    encode::{self, Form},
+};
 use crate::{
     Error, Invalid, Secret, chat,
     classify::Classifier,
-    provider::{Client, Dialect, wire},
+    provider::{Client, Dialect, Fit, wire},
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, response::Parts};
@@ -52,6 +55,7 @@ struct Settings {
     key: Option<Secret>,
     version: Box<str>,
     betas: Vec<Box<str>>,
+    form: Arc<Form>,
 }
 
 impl Anthropic {
@@ -71,6 +75,7 @@ impl Anthropic {
             key: None,
             version: VERSION.into(),
             betas: Vec::new(),
+            form: Arc::new(Form { provider: Cow::Borrowed("anthropic") }),
         }))
     }
 
@@ -96,6 +101,7 @@ impl Anthropic {
         self.set(|settings| {
             settings.name = name.into();
             settings.classifier = Classifier::new().provider(settings.name.clone());
+            settings.form = Arc::new(Form { provider: settings.name.clone() });
         })
     }
 
@@ -149,8 +155,8 @@ impl Dialect for Anthropic {
         &self.0.classifier
     }
 
-    fn encode(&self, request: &chat::Request) -> Result<http::Request<Bytes>, Error> {
-        let mut encoded = http::Request::new(encode::body(request, &self.0.name)?);
+    fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error> {
+        let mut encoded = http::Request::new(encode::body(request, &self.0.form, fit)?);
         *encoded.method_mut() = Method::POST;
         *encoded.uri_mut() = self.0.uri()?;
         *encoded.headers_mut() = self.0.headers()?;

@@ -4,16 +4,18 @@ use crate::{
     Invalid,
     chat::{Part, Request, ResponseFormat, Tool, ToolChoice},
     provider::{
+        Fit,
         check::check,
-        turns::{Turn, turns},
+        turns::{IdRule, Turn, turns},
         wire::optional,
     },
 };
 use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
+use std::{borrow::Cow, sync::Arc};
 
-const LONGEST_ID: usize = 64;
+const IDS: IdRule = IdRule::up_to(64);
 
 /// The cap that each model of a family takes, by a part of its name; the first that fits holds. The table of models that
 /// is to come will know each one's own.
@@ -27,7 +29,16 @@ const CAPS: [(&str, u32); 6] = [
 ];
 const CAP_ELSEWHERE: u32 = 8_192;
 
-pub(super) fn body(request: &Request, provider: &str) -> Result<Bytes, Invalid> {
+/// How a server wants a request. What was encoded is kept by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// Whose thoughts, blocks and `extra` fields are its own.
+    pub(super) provider: Cow<'static, str>,
+}
+
+pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
+    let _ = fit;
+    let provider = &*form.provider;
     let body = Body { request, provider };
     check(request, provider, |field| body.is_own(field))?;
     if matches!(request.format(), ResponseFormat::Json) {
@@ -97,7 +108,7 @@ impl Serialize for Body<'_> {
         map.serialize_entry("model", request.model_name())?;
         map.serialize_entry("max_tokens", &self.cap())?;
         optional(&mut map, "system", self.system())?;
-        let turns = turns(request.messages(), LONGEST_ID);
+        let turns = turns(request.messages(), IDS);
         map.serialize_entry("messages", &said(&turns, provider))?;
         if !request.tools().is_empty() {
             map.serialize_entry("tools", &Tools(request.tools()))?;

@@ -1,11 +1,11 @@
 use super::{
-    decode,
-    encode::{self, Form},
+    decode, encode,
+    form::{Form, Thoughts},
 };
 use crate::{
     Error, Invalid, Secret, chat,
     classify::Classifier,
-    provider::{Client, Dialect, wire},
+    provider::{Client, Dialect, Fit, turns::IdRule, wire},
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, header::AUTHORIZATION, response::Parts};
@@ -50,8 +50,7 @@ struct Settings {
     key: Option<Secret>,
     organisation: Option<Box<str>>,
     project: Option<Box<str>>,
-    no_text: NoText,
-    sends_reasoning: bool,
+    form: Arc<Form>,
 }
 
 /// How the `content` of a turn goes out that calls tools without a word. Each form is refused by some server.
@@ -85,8 +84,15 @@ impl OpenAi {
             key: None,
             organisation: None,
             project: None,
-            no_text: NoText::default(),
-            sends_reasoning: false,
+            form: Arc::new(Form {
+                provider: Cow::Borrowed("openai"),
+                cap: Cow::Borrowed("max_completion_tokens"),
+                seed: Cow::Borrowed("seed"),
+                has_developer: true,
+                ids: IdRule::up_to(LONGEST_ID),
+                no_text: NoText::default(),
+                thoughts: Thoughts::Never,
+            }),
         }))
     }
 
@@ -111,13 +117,21 @@ impl OpenAi {
         self.set(|settings| {
             settings.name = name.into();
             settings.classifier = Classifier::new().provider(settings.name.clone());
+            Arc::make_mut(&mut settings.form).provider = settings.name.clone();
         })
     }
 
     /// Sets where the server is, with its version. Default `https://api.openai.com/v1`.
     #[must_use]
     pub fn base_url(self, url: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.base_url = url.into())
+        self.set(|settings| {
+            settings.base_url = url.into();
+            let is_openai = settings.uri().is_ok_and(|uri| uri.host() == Some("api.openai.com"));
+            let form = Arc::make_mut(&mut settings.form);
+            form.cap = Cow::Borrowed(if is_openai { "max_completion_tokens" } else { "max_tokens" });
+            form.ids = IdRule::up_to(if is_openai { LONGEST_ID } else { LONGEST_ID_ELSEWHERE });
+            form.has_developer = is_openai;
+        })
     }
 
     /// Sets what follows the base URL. Default `/chat/completions`.
@@ -141,7 +155,7 @@ impl OpenAi {
     /// Sets how a turn goes out that calls tools without a word. Default `""`.
     #[must_use]
     pub fn no_text(self, form: NoText) -> Self {
-        self.set(|settings| settings.no_text = form)
+        self.set(|settings| Arc::make_mut(&mut settings.form).no_text = form)
     }
 
     /// Sends the thoughts of turns that call tools back, as `reasoning_content`: DeepSeek refuses such turns without it
@@ -150,7 +164,7 @@ impl OpenAi {
     /// A turn that has none of this provider's gets an empty one, since it is the field that is asked for.
     #[must_use]
     pub fn send_reasoning(self) -> Self {
-        self.set(|settings| settings.sends_reasoning = true)
+        self.set(|settings| Arc::make_mut(&mut settings.form).thoughts = Thoughts::WithCalls)
     }
 
     /// A client over any service of `http::Request`.
@@ -185,17 +199,9 @@ impl Dialect for OpenAi {
         &self.0.classifier
     }
 
-    fn encode(&self, request: &chat::Request) -> Result<http::Request<Bytes>, Error> {
+    fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error> {
         let uri = self.0.uri()?;
-        let is_openai = uri.host() == Some("api.openai.com");
-        let form = Form {
-            provider: &self.0.name,
-            cap: if is_openai { "max_completion_tokens" } else { "max_tokens" },
-            longest_id: if is_openai { LONGEST_ID } else { LONGEST_ID_ELSEWHERE },
-            no_text: self.0.no_text,
-            sends_reasoning: self.0.sends_reasoning,
-        };
-        let body = encode::body(request, form)?;
+        let body = encode::body(request, &self.0.form, fit)?;
         let mut encoded = http::Request::new(body);
         *encoded.method_mut() = Method::POST;
         *encoded.uri_mut() = uri;

@@ -1,12 +1,13 @@
 //! A request as OpenAI's chat completions say it.
 use super::{
-    NoText,
     content::{Content, Results, shown, spoken},
+    form::{Form, Thoughts},
 };
 use crate::{
     Invalid,
     chat::{Part, Request, ResponseFormat, Source, Tool, ToolCall, ToolChoice},
     provider::{
+        Fit,
         check::{at, check},
         turns::{Id, Spoken, Turn, turns},
         wire::optional,
@@ -15,31 +16,21 @@ use crate::{
 use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{json, value::RawValue};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Fields that have a setter, or would change the form of what comes back.
 const OWN: [&str; 10] =
     ["model", "messages", "tools", "tool_choice", "temperature", "top_p", "stop", "seed", "stream", "n"];
 
-/// How a server wants it.
-#[derive(Clone, Copy)]
-pub(super) struct Form<'a> {
-    pub(super) provider: &'a str,
-    /// What the cap on tokens is called.
-    pub(super) cap: &'static str,
-    pub(super) longest_id: usize,
-    pub(super) no_text: NoText,
-    pub(super) sends_reasoning: bool,
-}
-
-pub(super) fn body(request: &Request, form: Form<'_>) -> Result<Bytes, Invalid> {
+pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
     let own = |field: &str| match field {
         "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
         "response_format" => !matches!(request.format(), ResponseFormat::Text),
         "parallel_tool_calls" => request.parallel_calls().is_some(),
         field => OWN.contains(&field),
     };
-    check(request, form.provider, own)?;
+    let _ = fit;
+    check(request, &form.provider, own)?;
     documents(request)?;
     match serde_json::to_vec(&Body { request, form }) {
         Ok(body) => Ok(body.into()),
@@ -62,7 +53,7 @@ fn documents(request: &Request) -> Result<(), Invalid> {
 
 struct Body<'a> {
     request: &'a Request,
-    form: Form<'a>,
+    form: &'a Form,
 }
 
 impl Serialize for Body<'_> {
@@ -84,13 +75,13 @@ impl Serialize for Body<'_> {
                 map.serialize_entry("tool_choice", &json!({ "type": "function", "function": { "name": name } }))?;
             }
         }
-        optional(&mut map, form.cap, request.token_cap())?;
+        optional(&mut map, &form.cap, request.token_cap())?;
         optional(&mut map, "temperature", temperature)?;
         optional(&mut map, "top_p", top_p)?;
         optional(&mut map, "stop", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
-        optional(&mut map, "seed", request.chosen_seed())?;
+        optional(&mut map, &form.seed, request.chosen_seed())?;
         optional(&mut map, "response_format", Format::of(request.format()))?;
-        for (field, value) in request.extras(form.provider) {
+        for (field, value) in request.extras(&form.provider) {
             map.serialize_entry(field, value)?;
         }
         map.end()
@@ -99,13 +90,13 @@ impl Serialize for Body<'_> {
 
 struct Messages<'a> {
     request: &'a Request,
-    form: Form<'a>,
+    form: &'a Form,
 }
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let system = self.request.system_text().map(|text| Said::System { content: text });
-        let turns = turns(self.request.messages(), self.form.longest_id);
+        let turns = turns(self.request.messages(), self.form.ids);
         serializer.collect_seq(system.into_iter().chain(turns.iter().flat_map(|turn| said(turn, self.form))))
     }
 }
@@ -136,7 +127,7 @@ enum Said<'a> {
 }
 
 /// Each call's results are a message of their own here, and all of them stand right behind the calls.
-fn said<'a>(turn: &'a Turn<'a>, form: Form<'a>) -> Vec<Said<'a>> {
+fn said<'a>(turn: &'a Turn<'a>, form: &'a Form) -> Vec<Said<'a>> {
     match turn {
         Turn::Assistant(spoken) => spoken.iter().map(|spoken| assistant(spoken, form)).collect(),
         Turn::User { results, messages } => {
@@ -155,7 +146,7 @@ static NO_THOUGHTS: LazyLock<Box<RawValue>> =
     LazyLock::new(|| RawValue::from_string("\"\"".to_owned()).expect("two quotes are JSON"));
 
 /// A turn without a word stays one: left out, the results that follow would point at nothing.
-fn assistant<'a>(turn: &'a Spoken<'a>, form: Form<'a>) -> Said<'a> {
+fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
     let message = turn.message;
     let tool_calls: Vec<_> = message.tool_calls().zip(&turn.ids).map(|(called, id)| call(called, id)).collect();
     let content = match spoken(message) {
@@ -164,9 +155,9 @@ fn assistant<'a>(turn: &'a Spoken<'a>, form: Form<'a>) -> Said<'a> {
     };
     // A provider that speaks in two ways has one name, and here its thoughts are text.
     let is_text = |json: &&RawValue| json.get().starts_with('"');
-    let own = || message.reasoning().find_map(|reasoning| reasoning.native().json_for(form.provider).filter(is_text));
+    let own = || message.reasoning().find_map(|reasoning| reasoning.native().json_for(&form.provider).filter(is_text));
     let reasoning_content =
-        (form.sends_reasoning && !tool_calls.is_empty()).then(|| own().unwrap_or_else(|| &NO_THOUGHTS));
+        (form.thoughts == Thoughts::WithCalls && !tool_calls.is_empty()).then(|| own().unwrap_or_else(|| &NO_THOUGHTS));
     Said::Assistant { content, reasoning_content, refusal: message.refusal(), tool_calls }
 }
 

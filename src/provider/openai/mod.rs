@@ -3,5 +3,6 @@ mod content;
 mod decode;
 mod dialect;
 mod encode;
+mod form;
 
 pub use dialect::{NoText, OpenAi};

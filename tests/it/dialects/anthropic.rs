@@ -16,7 +16,10 @@ fn asked(request: &chat::Request, field: &str) -> Value {
 
 #[test]
 fn a_question_says_only_what_was_set_and_the_cap_that_must_be_there() {
-    let encoded = anthropic().encode(&chat::Request::new("claude-sonnet-4-5").user("Hello.")).unwrap().into_body();
+    let encoded = anthropic()
+        .encode(&chat::Request::new("claude-sonnet-4-5").user("Hello."), &mut Fit::default())
+        .unwrap()
+        .into_body();
     let golden = concat!(
         r#"{"model":"claude-sonnet-4-5","max_tokens":32000,"#,
         r#""messages":[{"role":"user","content":[{"type":"text","text":"Hello."}]}]}"#
@@ -74,7 +77,7 @@ fn a_whole_tool_conversation_goes_out_in_anthropics_form() {
         "cache_control": { "type": "ephemeral" },
     });
     assert_eq!(body(&anthropic(), &request), golden);
-    let bytes = anthropic().encode(&request).unwrap().into_body();
+    let bytes = anthropic().encode(&request, &mut Fit::default()).unwrap().into_body();
     let text = std::str::from_utf8(&bytes).unwrap();
     assert!(text.contains(r#""input":{"a": 8,"b":12.0}"#), "arguments go byte for byte: {text}");
 }
@@ -209,7 +212,7 @@ fn signed_blocks_go_back_byte_for_byte_in_their_order_also_after_being_stored() 
     let restored: Message = serde_json::from_str(&serde_json::to_string(&kept).unwrap()).unwrap();
     assert_eq!(&restored, reply.message());
     let request = question().message(restored).tool_result("toolu_1", "1").tool_result("toolu_2", "2");
-    let encoded = anthropic().encode(&request).unwrap().into_body();
+    let encoded = anthropic().encode(&request, &mut Fit::default()).unwrap().into_body();
     let text = std::str::from_utf8(&encoded).unwrap();
     let places: Vec<_> = [
         r#"{"type":"thinking", "thinking":"Caf\u00e9?", "signature":"EqQB/+=="}"#,
@@ -305,7 +308,7 @@ fn each_family_has_the_cap_that_its_models_take() {
 #[test]
 fn the_head_names_server_version_and_betas_and_carries_the_key_marked_sensitive() {
     let dialect = anthropic().version("2024-01-01").beta("one").beta("two");
-    let request = dialect.encode(&question()).unwrap();
+    let request = dialect.encode(&question(), &mut Fit::default()).unwrap();
     assert_eq!(request.uri(), "https://api.anthropic.com/v1/messages");
     let header = |name| request.headers()[name].to_str().unwrap();
     assert_eq!((header("x-api-key"), header("anthropic-version")), (KEY, "2024-01-01"));
@@ -317,7 +320,7 @@ fn the_head_names_server_version_and_betas_and_carries_the_key_marked_sensitive(
         ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/messages"),
         ("https://h/anthropic?a=1", "https://h/anthropic/v1/messages?a=1"),
     ] {
-        assert_eq!(anthropic().base_url(base).encode(&question()).unwrap().uri(), url);
+        assert_eq!(anthropic().base_url(base).encode(&question(), &mut Fit::default()).unwrap().uri(), url);
     }
 }
 
@@ -336,7 +339,7 @@ fn what_nobody_would_take_is_refused_with_a_word_on_what_to_do() {
         (anthropic().base_url("h/v1"), question(), "base_url: is no URL"),
     ];
     for (dialect, request, words) in rows {
-        let error = dialect.encode(&request).unwrap_err();
+        let error = dialect.encode(&request, &mut Fit::default()).unwrap_err();
         assert_eq!((error.kind(), error.origin(), error.sends()), (Kind::InvalidRequest, Origin::Local, 0));
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -396,7 +399,7 @@ fn from_env_in_a_child() {
     }
     match Anthropic::from_env() {
         Ok(dialect) => {
-            let request = dialect.encode(&question()).unwrap();
+            let request = dialect.encode(&question(), &mut Fit::default()).unwrap();
             println!("{} {}", request.uri(), request.headers()["x-api-key"].to_str().unwrap());
         }
         Err(invalid) => println!("{invalid}"),

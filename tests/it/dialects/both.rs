@@ -245,6 +245,6 @@ proptest! {
         prop_assert_eq!(&longer["messages"].as_array().unwrap()[..before.len()], &before[..]);
         let stored = serde_json::to_string(&request).unwrap();
         let restored: chat::Request = serde_json::from_str(&stored).unwrap();
-        prop_assert_eq!(anthropic().encode(&restored).unwrap().into_body(), anthropic().encode(&request).unwrap().into_body());
+        prop_assert_eq!(anthropic().encode(&restored, &mut Fit::default()).unwrap().into_body(), anthropic().encode(&request, &mut Fit::default()).unwrap().into_body());
     }
 }

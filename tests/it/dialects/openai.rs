@@ -44,7 +44,7 @@ fn thoughts_go_back_with_tool_turns_where_that_is_asked_for_and_nowhere_else() {
     let reply = decoded(&deepseek, body).unwrap();
     assert_eq!(reply.message().reasoning().next().unwrap().text(), "Café?  Hm.");
     let request = question().message(reply.message().clone()).tool_result("a", "1");
-    let sent = deepseek.encode(&request).unwrap().into_body();
+    let sent = deepseek.encode(&request, &mut Fit::default()).unwrap().into_body();
     assert!(std::str::from_utf8(&sent).unwrap().contains(r#""reasoning_content":"Caf\u00e9?  Hm.""#), "byte for byte");
     for other in [openai(), openai().name("deepseek"), openai().name("xai").send_reasoning()] {
         let turn = turns(&other, &request)[1].take();
@@ -89,7 +89,7 @@ fn a_document_that_is_not_here_is_refused_with_its_message() {
     let given = ToolResult::new("a", "").document(afar.clone());
     let spoken = question().message(calls(["a"])).message(Message::new(Role::Tool, [Part::ToolResult(given)]));
     for (request, index) in [(question().message(Message::user("").part(Part::Document(afar))), 1), (spoken, 2)] {
-        let error = openai().encode(&request).unwrap_err();
+        let error = openai().encode(&request, &mut Fit::default()).unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidRequest);
         assert!(error.to_string().contains(&format!("message {index}: OpenAI fetches no documents")), "{error}");
     }
@@ -172,8 +172,14 @@ fn a_request_survives_being_stored() {
     let restored: chat::Request = serde_json::from_str(&stored).unwrap();
     assert_eq!(serde_json::to_string(&restored).unwrap(), stored);
     assert_eq!(restored.messages(), request.messages());
-    assert_eq!(openai().encode(&restored).unwrap().body(), openai().encode(&request).unwrap().body());
-    assert_eq!(anthropic().encode(&restored).unwrap().body(), anthropic().encode(&request).unwrap().body());
+    assert_eq!(
+        openai().encode(&restored, &mut Fit::default()).unwrap().body(),
+        openai().encode(&request, &mut Fit::default()).unwrap().body()
+    );
+    assert_eq!(
+        anthropic().encode(&restored, &mut Fit::default()).unwrap().body(),
+        anthropic().encode(&request, &mut Fit::default()).unwrap().body()
+    );
     let damaged = stored.replace(r#"[ 1.10 ]"#, "[ 1.10");
     assert!(serde_json::from_str::<chat::Request>(&damaged).is_err(), "no request may be built of it");
 }
