@@ -90,23 +90,35 @@ fn blocks_of_many_parts() {
     println!("blocks of many parts: below four times their size");
 }
 
-/// Encoding allocates by the number of turns, and for the body; the text of a turn is copied nowhere else.
+/// A second attempt sends the very body of the first; a history that grows is joined from the turns that were encoded before.
 fn long_histories() {
-    fn allocations(dialect: &impl Dialect, text: usize) -> usize {
+    const TURNS: usize = 999;
+    const TEXT: usize = 2_000;
+    fn holds(dialect: &impl Dialect) {
         let turn = |request: chat::Request, at: usize| {
-            let said = chat::Message::assistant("x".repeat(text));
-            let called = said.tool_call(chat::ToolCall::new(format!("call_{at}"), "look", "{}"));
-            request.user("x".repeat(text)).message(called).tool_result(format!("call_{at}"), "x".repeat(text))
+            let called = chat::Message::assistant("x".repeat(TEXT));
+            let called = called.tool_call(chat::ToolCall::new(format!("call_{at}"), "look", "{}"));
+            request.user("x".repeat(TEXT)).message(called).tool_result(format!("call_{at}"), "x".repeat(TEXT))
         };
-        let request = (0..333).fold(chat::Request::new("m"), turn);
-        let region = Region::new(ALLOCATOR);
-        black_box(dialect.encode(black_box(&request), &mut Fit::default()).unwrap());
-        region.change().allocations
+        let encoded = |request: &chat::Request| {
+            let region = Region::new(ALLOCATOR);
+            let encoded = black_box(dialect.encode(black_box(request), &mut Fit::default()).unwrap()).into_body();
+            let change = region.change();
+            (encoded, change.bytes_allocated + usize::try_from(change.bytes_reallocated).unwrap_or_default())
+        };
+        let request = (0..TURNS / 3).fold(chat::Request::new("m"), turn);
+        let (first, _) = encoded(&request);
+        let (again, bytes) = encoded(&request.clone());
+        assert_eq!((again.as_ptr(), again.len()), (first.as_ptr(), first.len()), "the same bytes in the same place");
+        assert!(bytes < 2_048, "{bytes} bytes for a second attempt");
+        let (longer, bytes) = encoded(&request.user("And?"));
+        assert!(longer.len() > TURNS * TEXT);
+        let beside = bytes.saturating_sub(longer.len());
+        assert!(beside < TURNS * TEXT / 4, "{beside} bytes beside the body: {} a turn", beside / TURNS);
     }
-    let (openai, anthropic) = (OpenAi::without_key(), Anthropic::without_key());
-    assert_eq!(allocations(&openai, 10), allocations(&openai, 10_000), "OpenAI");
-    assert_eq!(allocations(&anthropic, 10), allocations(&anthropic, 10_000), "Anthropic");
-    println!("a history of 1,000 turns: its text is written once");
+    holds(&OpenAi::without_key());
+    holds(&Anthropic::without_key());
+    println!("a history of 1,000 turns: a second attempt copies no text, a longer one encodes what is new");
 }
 
 fn whole_replies() {

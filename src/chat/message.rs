@@ -1,8 +1,9 @@
-use super::{Media, Native, Reasoning, Text, ToolCall, ToolResult};
+use super::{Media, Native, Reasoning, Text, ToolCall, ToolResult, kept::Kept};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, sync::Arc};
 
-/// One turn of a conversation. Its clones share the text.
+/// One turn of a conversation. Its clones share the text, and what dialects made of it: of a history that grows only the new
+/// turns are encoded, for as much memory again.
 ///
 /// System text is no turn: it belongs to the [`Request`](super::Request), which sends it in front each time.
 ///
@@ -22,6 +23,8 @@ pub struct Message(Arc<Turn>);
 struct Turn {
     role: Role,
     parts: Vec<Part>,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// Whose turn it is.
@@ -63,7 +66,7 @@ pub enum Part {
 impl Message {
     /// A turn of these parts.
     pub fn new(role: Role, parts: impl IntoIterator<Item = Part>) -> Self {
-        Self(Arc::new(Turn { role, parts: parts.into_iter().collect() }))
+        Self(Arc::new(Turn { role, parts: parts.into_iter().collect(), kept: Kept::default() }))
     }
 
     /// A question.
@@ -142,8 +145,14 @@ impl Message {
         })
     }
 
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.0.kept
+    }
+
     /// Copies the turn first where somebody else holds it too.
     pub(super) fn parts_mut(&mut self) -> &mut Vec<Part> {
-        &mut Arc::make_mut(&mut self.0).parts
+        let turn = Arc::make_mut(&mut self.0);
+        turn.kept = Kept::default();
+        &mut turn.parts
     }
 }

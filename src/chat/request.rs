@@ -1,10 +1,10 @@
-use super::{Message, ResponseFormat, Tool, ToolChoice};
+use super::{Message, ResponseFormat, Tool, ToolChoice, kept::Kept};
 use crate::{Context, Map, Model, Sink};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
-/// What a model is asked. Its clones share everything, so that sending it again copies no text.
+/// What a model is asked. Its clones share everything, its encoding too, so that sending it again copies no text.
 ///
 /// What is not set is not sent: the provider's own defaults hold. The whole history goes along each time, since the
 /// model has no memory; the system text stands apart from it and is put in front by the dialect.
@@ -45,6 +45,8 @@ struct Asked {
     seed: Option<i64>,
     extra: Vec<(Box<str>, Box<str>, Value)>,
     tenant: Option<Arc<str>>,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 impl Request {
@@ -161,7 +163,9 @@ impl Request {
     }
 
     fn set(mut self, change: impl FnOnce(&mut Asked)) -> Self {
-        change(Arc::make_mut(&mut self.asked));
+        let asked = Arc::make_mut(&mut self.asked);
+        asked.kept = Kept::default();
+        change(asked);
         self
     }
 }
@@ -262,6 +266,10 @@ impl Request {
     #[must_use]
     pub fn sink(&self) -> Option<&Sink> {
         self.sink.as_ref()
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.asked.kept
     }
 
     pub(super) fn set_context(&mut self, context: Context) {

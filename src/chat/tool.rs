@@ -1,4 +1,3 @@
-use super::{Media, Part};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use std::sync::{Arc, LazyLock};
@@ -127,77 +126,5 @@ impl ToolCall {
     #[must_use]
     pub fn arguments(&self) -> &str {
         &self.arguments
-    }
-}
-
-/// What a tool gave: text, and images or documents where the provider can take them.
-///
-/// A provider whose tools give text only reads the rest in a user turn behind the results.
-///
-/// ```
-/// use seawall::chat::{Media, ToolResult};
-///
-/// let plot = ToolResult::new("call_1", "The plot.").image(Media::base64("image/png", "iVBORw0KGgo="));
-/// let failed = ToolResult::new("call_2", "There is no such file.").error();
-/// assert!(failed.is_error() && plot.parts().len() == 1);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ToolResult {
-    call_id: Arc<str>,
-    content: Arc<str>,
-    #[serde(default)]
-    is_error: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<Part>,
-}
-
-impl ToolResult {
-    /// The result of the call of this id.
-    pub fn new(call_id: impl Into<Arc<str>>, content: impl Into<Arc<str>>) -> Self {
-        Self { call_id: call_id.into(), content: content.into(), is_error: false, parts: Vec::new() }
-    }
-
-    /// Says that the tool failed, where a provider has a place for that; the content should say how.
-    #[must_use]
-    pub fn error(self) -> Self {
-        Self { is_error: true, ..self }
-    }
-
-    /// Adds an image.
-    #[must_use]
-    pub fn image(mut self, image: Media) -> Self {
-        self.parts.push(Part::Image(image));
-        self
-    }
-
-    /// Adds a document.
-    #[must_use]
-    pub fn document(mut self, document: Media) -> Self {
-        self.parts.push(Part::Document(document));
-        self
-    }
-
-    /// The id of the call.
-    #[must_use]
-    pub fn call_id(&self) -> &str {
-        &self.call_id
-    }
-
-    /// What the model reads.
-    #[must_use]
-    pub fn content(&self) -> &str {
-        &self.content
-    }
-
-    /// Whether the tool failed.
-    #[must_use]
-    pub fn is_error(&self) -> bool {
-        self.is_error
-    }
-
-    /// The images and documents.
-    #[must_use]
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
     }
 }

@@ -1,8 +1,9 @@
 //! What every provider refuses, found before anything is sent.
 use crate::{
     Invalid,
-    chat::{Message, Part, Request, Role},
+    chat::{Message, Part, Request, Role, ToolChoice},
 };
+use std::collections::HashSet;
 
 /// `own` tells the fields that `extra` may not set.
 pub(super) fn check(request: &Request, provider: &str, own: impl Fn(&str) -> bool) -> Result<(), Invalid> {
@@ -12,12 +13,8 @@ pub(super) fn check(request: &Request, provider: &str, own: impl Fn(&str) -> boo
     if request.messages().is_empty() && request.system_text().is_none() {
         return Err(Invalid::new("messages", "there are none: add one with `user`"));
     }
-    let (temperature, top_p) = request.sampling();
-    for (setting, number) in [("temperature", temperature), ("top_p", top_p)] {
-        if number.is_some_and(|number| !number.is_finite()) {
-            return Err(Invalid::new(setting, "is not a finite number: set one, or leave it out"));
-        }
-    }
+    numbers(request)?;
+    tools(request, provider)?;
     for (index, message) in request.messages().iter().enumerate() {
         if let Some(reason) = misplaced(message) {
             return Err(at(index, reason));
@@ -28,6 +25,42 @@ pub(super) fn check(request: &Request, provider: &str, own: impl Fn(&str) -> boo
             Err(Invalid::new("extra", format!("may not set `{field}`, which seawall sets or relies on")))
         }
         None => Ok(()),
+    }
+}
+
+fn numbers(request: &Request) -> Result<(), Invalid> {
+    let (temperature, top_p) = request.sampling();
+    for (setting, number, most) in [("temperature", temperature, 2.0), ("top_p", top_p, 1.0)] {
+        if number.is_some_and(|number| !(0.0..=most).contains(&number)) {
+            return Err(Invalid::new(setting, format!("is not between 0 and {most}: set it so, or leave it out")));
+        }
+    }
+    match request.token_cap() {
+        Some(0) => Err(Invalid::new("max_tokens", "is zero, which leaves no answer: set more, or leave it out")),
+        _ => Ok(()),
+    }
+}
+
+fn tools(request: &Request, provider: &str) -> Result<(), Invalid> {
+    let mut names = HashSet::new();
+    if let Some(tool) = request.tools().iter().find(|tool| tool.name().is_empty() || !names.insert(tool.name())) {
+        let reason = match tool.name() {
+            "" => "one has no name: give it one".to_owned(),
+            name => format!("two are called `{name}`: rename one, or leave it out"),
+        };
+        return Err(Invalid::new("tools", reason));
+    }
+    if request.extras(provider).any(|(field, _)| field == "tools") {
+        return Ok(());
+    }
+    match request.chosen_tools() {
+        ToolChoice::Required if names.is_empty() => {
+            Err(Invalid::new("tool_choice", "requires a tool, and there are none: add one with `tool`"))
+        }
+        ToolChoice::Named(name) if !names.contains(&**name) => {
+            Err(Invalid::new("tool_choice", format!("names the tool `{name}`, and there is none: add it with `tool`")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -32,6 +32,8 @@ mod client;
 mod dialect;
 mod fit;
 mod future;
+mod ids;
+mod joined;
 mod openai;
 mod reading;
 #[cfg(feature = "reqwest")]

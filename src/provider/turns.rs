@@ -1,12 +1,23 @@
 //! A history in the order in which providers take it: results right behind their calls, and each call with an id of its own.
-use crate::chat::{Message, Part, Role, ToolResult};
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
+use super::{
+    Fit,
+    check::at,
+    ids::{IdRule, Ids},
 };
+use crate::{
+    Change, Invalid, Mend,
+    chat::{Kept, Message, Part, Request, Role, Tool, ToolCall, ToolResult},
+};
+use std::borrow::Cow;
 
 /// A stretch of turns of one side.
-pub(super) enum Turn<'a> {
+pub(super) struct Turn<'a> {
+    /// The index of its first message.
+    pub(super) first: usize,
+    pub(super) side: Side<'a>,
+}
+
+pub(super) enum Side<'a> {
     Assistant(Vec<Spoken<'a>>),
     User { results: Vec<Answered<'a>>, messages: Vec<&'a Message> },
 }
@@ -14,190 +25,224 @@ pub(super) enum Turn<'a> {
 /// A turn of the model's.
 pub(super) struct Spoken<'a> {
     pub(super) message: &'a Message,
-    /// The ids of its calls, in their order.
-    pub(super) ids: Vec<Id<'a>>,
+    pub(super) calls: Vec<Called<'a>>,
+}
+
+/// A call, with an id and a name that the provider takes.
+pub(super) struct Called<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) id: Cow<'a, str>,
+    pub(super) name: Cow<'a, str>,
 }
 
 /// A call's results: mostly one.
 pub(super) struct Answered<'a> {
-    pub(super) id: Id<'a>,
+    pub(super) id: Cow<'a, str>,
     pub(super) results: Vec<&'a ToolResult>,
 }
 
-pub(super) type Id<'a> = Cow<'a, str>;
-
-/// Which ids of calls a provider takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IdRule {
-    shortest: usize,
-    longest: usize,
-    /// Whether `_` and `-` may stand in them, besides letters and digits.
-    has_signs: bool,
+impl<'a> Spoken<'a> {
+    /// Where its encoding is kept, which is the same in every history.
+    pub(super) fn kept(&self) -> Option<&'a Kept> {
+        let plain = |called: &Called<'_>| is_plain(&called.id) && is_plain(&called.name);
+        self.calls.iter().all(plain).then(|| self.message.kept())
+    }
 }
 
-impl IdRule {
-    /// Letters, digits, `_` and `-`, so many at most.
-    pub(super) const fn up_to(longest: usize) -> Self {
-        Self { shortest: 1, longest, has_signs: true }
-    }
-
-    /// Letters and digits, just so many.
-    pub(super) const fn exactly(length: usize) -> Self {
-        Self { shortest: length, longest: length, has_signs: false }
-    }
-
-    fn allows(self, id: &str) -> bool {
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || self.has_signs && matches!(byte, b'_' | b'-');
-        (self.shortest..=self.longest).contains(&id.len()) && id.bytes().all(legal)
-    }
-
-    /// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>) of the id and its number: the same on every machine and in every
-    /// release, as the cache of a provider holds it.
-    fn made(self, asked: &str, number: u32) -> String {
-        let hash = asked
-            .bytes()
-            .chain(number.to_le_bytes())
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        if self.has_signs {
-            return format!("call_{hash:016x}");
+impl<'a> Answered<'a> {
+    /// Where its encoding is kept, which is the same in every history.
+    pub(super) fn kept(&self) -> Option<&'a Kept> {
+        match *self.results {
+            [result] if is_plain(&self.id) => Some(result.kept()),
+            _ => None,
         }
-        let mut id = format!("{hash:016x}");
-        id.truncate(self.longest);
-        id
     }
+}
+
+/// As it came.
+fn is_plain(word: &Cow<'_, str>) -> bool {
+    matches!(word, Cow::Borrowed(_))
 }
 
 /// Splits a history into the turns of its two sides, with the ids of calls as `rule` has them.
-pub(super) fn turns(messages: &[Message], rule: IdRule) -> Vec<Turn<'_>> {
-    let mut ids = Ids { rule, taken: HashSet::new(), last: HashMap::new() };
+///
+/// # Errors
+/// For a call without a result, and a result without a call: what they mean is not ours to guess.
+pub(super) fn turns<'a>(request: &'a Request, rule: IdRule, fit: &mut Fit) -> Result<Vec<Turn<'a>>, Invalid> {
+    let mut ids = Ids::new(rule);
     let mut turns = Vec::new();
     let mut open = Vec::new();
-    for side in messages.chunk_by(|a, b| is_assistant(a) == is_assistant(b)) {
-        turns.push(match is_assistant(&side[0]) {
+    let mut first = 0;
+    for messages in request.messages().chunk_by(|a, b| is_assistant(a) == is_assistant(b)) {
+        let side = match is_assistant(&messages[0]) {
             true => {
-                let spoken: Vec<_> = side.iter().map(|message| ids.speak(message)).collect();
-                open =
-                    spoken.iter().flat_map(Spoken::calls).map(|(asked, id)| Open { asked, id, answer: None }).collect();
-                Turn::Assistant(spoken)
+                let speak = |message| Spoken { message, calls: called(message, request.tools(), &mut ids) };
+                let spoken: Vec<_> = messages.iter().map(speak).collect();
+                for (index, spoken) in (first..).zip(&spoken) {
+                    let renamed = spoken.calls.iter().any(|called| !is_plain(&called.name));
+                    if renamed {
+                        fit.note(Change::Mended { message: index, how: Mend::Renamed });
+                    }
+                    let asked =
+                        |called: &Called<'a>| Open { index, call: called.call, id: called.id.clone(), answer: None };
+                    open.extend(spoken.calls.iter().map(asked));
+                }
+                Side::Assistant(spoken)
             }
-            false => Turn::User {
-                results: answered(side, &mut open, &ids),
-                messages: side.iter().filter(|message| message.role() != Role::Tool).collect(),
-            },
-        });
+            false => {
+                let results = answered(first, messages, &mut open, fit)?;
+                all_answered(&open)?;
+                open.clear();
+                Side::User {
+                    results,
+                    messages: messages.iter().filter(|message| message.role() != Role::Tool).collect(),
+                }
+            }
+        };
+        turns.push(Turn { first, side });
+        first += messages.len();
     }
-    turns
+    all_answered(&open)?;
+    Ok(turns)
 }
 
 fn is_assistant(message: &Message) -> bool {
     message.role() == Role::Assistant
 }
 
+fn called<'a>(message: &'a Message, tools: &[Tool], ids: &mut Ids<'a>) -> Vec<Called<'a>> {
+    let mut all = Vec::with_capacity(message.tool_calls().count());
+    all.extend(message.tool_calls().map(|call| Called {
+        call,
+        id: ids.of_call(call.id()),
+        name: name(call.name(), tools),
+    }));
+    all
+}
+
+/// The longest name that every provider takes.
+const LONGEST_NAME: usize = 64;
+
+/// The name as the model wrote it where a tool is called so; else without what no tool's name may have, since models call tools
+/// that there are not.
+fn name<'a>(name: &'a str, tools: &[Tool]) -> Cow<'a, str> {
+    let legal = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let is_legal = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(legal);
+    if is_legal || tools.iter().any(|tool| tool.name() == name) {
+        return name.into();
+    }
+    match name.is_empty() {
+        true => Cow::Owned("unnamed".to_owned()),
+        false => name.chars().take(LONGEST_NAME).map(|letter| if legal(letter) { letter } else { '_' }).collect(),
+    }
+}
+
 /// A call of the last turn of the model's, and where its results are gathered.
 struct Open<'a> {
-    asked: &'a str,
-    id: Id<'a>,
+    index: usize,
+    call: &'a ToolCall,
+    id: Cow<'a, str>,
     answer: Option<usize>,
+}
+
+fn all_answered(open: &[Open<'_>]) -> Result<(), Invalid> {
+    match open.iter().find(|call| call.answer.is_none()) {
+        Some(Open { index, call, .. }) => {
+            let (id, name) = (shown(call.id()), shown(call.name()));
+            Err(at(*index, &format!("the call {id} of the tool {name} has no result: add one with `tool_result`")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Gives each result to its call. Of calls that share an id each has one, in their order, and what is left over goes to
 /// the last.
-fn answered<'a>(side: &'a [Message], open: &mut [Open<'a>], ids: &Ids<'a>) -> Vec<Answered<'a>> {
-    let results = side.iter().flat_map(Message::parts).filter_map(|part| match part {
-        Part::ToolResult(result) => Some(result),
-        _ => None,
-    });
-    let mut all: Vec<Answered<'a>> = Vec::new();
-    for result in results {
-        let of = |call: &Open<'_>| call.asked == result.call_id();
+fn answered<'a>(
+    first: usize,
+    messages: &'a [Message],
+    open: &mut [Open<'a>],
+    fit: &mut Fit,
+) -> Result<Vec<Answered<'a>>, Invalid> {
+    let mut all: Vec<Answered<'a>> = Vec::with_capacity(open.len());
+    for (index, result) in
+        (first..).zip(messages).flat_map(|(index, message)| results(message).map(move |result| (index, result)))
+    {
+        let of = |call: &Open<'_>| call.call.id() == result.call_id();
         let next = open.iter().position(|call| of(call) && call.answer.is_none()).or_else(|| open.iter().rposition(of));
         match next.map(|at| &mut open[at]) {
-            Some(Open { answer: Some(at), .. }) => all[*at].results.push(result),
+            Some(Open { answer: Some(at), .. }) => {
+                all[*at].results.push(result);
+                fit.note(Change::Mended { message: index, how: Mend::Joined });
+            }
             Some(Open { id, answer, .. }) => {
                 *answer = Some(all.len());
                 all.push(Answered { id: id.clone(), results: vec![result] });
             }
-            None => all.push(Answered { id: ids.known(result.call_id()), results: vec![result] }),
+            None => {
+                let reason = "answers no call of the turn before it: leave it out, or put it behind its call";
+                return Err(at(index, &format!("the result for {} {reason}", shown(result.call_id()))));
+            }
         }
     }
-    all
+    Ok(all)
 }
 
-impl<'a> Spoken<'a> {
-    fn calls(&self) -> impl Iterator<Item = (&'a str, Id<'a>)> {
-        self.message.tool_calls().map(|call| call.id()).zip(self.ids.iter().cloned())
-    }
+fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
+    message.parts().iter().filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result),
+        _ => None,
+    })
 }
 
-/// The ids of one request. They depend on nothing but the turns before them, so that a history that grows keeps them.
-struct Ids<'a> {
-    rule: IdRule,
-    taken: HashSet<Id<'a>>,
-    /// How often an id was met, and what it was sent as the last time.
-    last: HashMap<&'a str, (u32, Id<'a>)>,
-}
-
-impl<'a> Ids<'a> {
-    fn speak(&mut self, message: &'a Message) -> Spoken<'a> {
-        Spoken { message, ids: message.tool_calls().map(|call| self.of_call(call.id())).collect() }
-    }
-
-    /// The id as it came, or one made of it where that is illegal or taken.
-    fn of_call(&mut self, asked: &'a str) -> Id<'a> {
-        let times = self.last.get(asked).map_or(0, |(times, _)| *times);
-        let mut id = Cow::Borrowed(asked);
-        let mut salt = times;
-        while !self.rule.allows(&id) || self.taken.contains(&id) {
-            id = self.rule.made(asked, salt).into();
-            salt = salt.wrapping_add(1);
-        }
-        self.taken.insert(id.clone());
-        self.last.insert(asked, (times + 1, id.clone()));
-        id
-    }
-
-    /// The id for a result whose call is not in the turn before.
-    fn known(&self, asked: &'a str) -> Id<'a> {
-        match self.last.get(asked) {
-            Some((_, id)) => id.clone(),
-            None if self.rule.allows(asked) => asked.into(),
-            None => self.rule.made(asked, 0).into(),
-        }
+/// Words of a model in an error: not all that there may be.
+fn shown(word: &str) -> String {
+    const LONGEST: usize = 64;
+    match word.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("`{}…`", word[..end].escape_debug()),
+        None => format!("`{}`", word.escape_debug()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::ToolCall;
+    use std::collections::HashSet;
 
     fn calls(ids: &[&str]) -> Message {
         ids.iter().fold(Message::assistant(""), |turn, id| turn.tool_call(ToolCall::new(*id, "f", "{}")))
     }
 
+    fn given(ids: &[&str]) -> Message {
+        Message::new(Role::Tool, ids.iter().map(|id| Part::ToolResult(ToolResult::new(*id, "1"))))
+    }
+
     fn sent(history: &[Message]) -> Vec<String> {
-        let ids = |turn: Turn<'_>| match turn {
-            Turn::Assistant(spoken) => spoken.into_iter().flat_map(|spoken| spoken.ids).map(Cow::into_owned).collect(),
-            Turn::User { .. } => Vec::new(),
+        let request = Request::new("m").history(history.to_vec());
+        let ids = |turn: Turn<'_>| match turn.side {
+            Side::Assistant(spoken) => {
+                spoken.into_iter().flat_map(|spoken| spoken.calls).map(|called| called.id.into_owned()).collect()
+            }
+            Side::User { .. } => Vec::new(),
         };
-        turns(history, IdRule::up_to(40)).into_iter().flat_map(ids).collect()
+        turns(&request, IdRule::up_to(40), &mut Fit::default()).unwrap().into_iter().flat_map(ids).collect()
     }
 
     #[test]
     fn legal_ids_stay_and_others_are_made_the_same_each_time() {
         let long = "x".repeat(41);
-        let history = [calls(&["toolu_1", "a b", &long, ""]), Message::user("."), calls(&["toolu_1", "a b"])];
+        let (first, second) = (["toolu_1", "a b", &long, ""], ["toolu_1", "a b"]);
+        let history = [calls(&first), given(&first), calls(&second), given(&second)];
         let ids = sent(&history);
         assert_eq!(ids[0], "toolu_1");
         assert_eq!(ids[1], "call_72d5f737ae1842b2", "no release may change it");
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 6, "{ids:?}");
-        assert_eq!(sent(&history[..1]), ids[..4], "a longer history keeps them");
+        assert_eq!(sent(&history[..2]), ids[..4], "a longer history keeps them");
     }
 
     #[test]
     fn an_id_that_looks_like_a_made_one_is_not_given_twice() {
-        let made = sent(&[calls(&["a b"])]).remove(0);
-        let ids = sent(&[calls(&[&made, "a b"])]);
+        let made = sent(&[calls(&["a b"]), given(&["a b"])]).remove(0);
+        let ids = sent(&[calls(&[&made, "a b"]), given(&[&made, "a b"])]);
         assert_ne!(ids[0], ids[1]);
     }
 
@@ -205,10 +250,16 @@ mod tests {
     fn results_find_their_calls_also_where_these_share_an_id() {
         let tool = |content: &str| Message::tool("", content);
         let history = [calls(&["", ""]), tool("one"), Message::user("?"), tool("two"), tool("more")];
-        let turns = turns(&history, IdRule::up_to(40));
-        let [Turn::Assistant(spoken), Turn::User { results, messages }] = turns.as_slice() else { panic!() };
+        let (request, mut fit) = (Request::new("m").history(history), Fit::default());
+        let turns = turns(&request, IdRule::up_to(40), &mut fit).unwrap();
+        let [Side::Assistant(spoken), Side::User { results, messages }] =
+            &*turns.into_iter().map(|turn| turn.side).collect::<Vec<_>>()
+        else {
+            panic!()
+        };
         let told = |at: usize| results[at].results.iter().map(|result| result.content()).collect::<Vec<_>>();
         assert_eq!((told(0), told(1), messages.len()), (vec!["one"], vec!["two", "more"], 1));
-        assert!(results.iter().map(|result| &result.id).eq(&spoken[0].ids));
+        assert!(results.iter().map(|result| &result.id).eq(spoken[0].calls.iter().map(|called| &called.id)));
+        assert_eq!(fit.changes(), [Change::Mended { message: 4, how: Mend::Joined }]);
     }
 }

@@ -1,6 +1,7 @@
 //! One conversation in the words of two providers: nothing lost, and nothing sent that the other one refuses.
 mod anthropic;
 mod both;
+mod history;
 mod openai;
 mod strict;
 
@@ -37,6 +38,17 @@ fn decoded(dialect: &impl Dialect, body: &str) -> Result<Reply, Error> {
 
 fn calls<const N: usize>(ids: [&str; N]) -> Message {
     ids.iter().fold(Message::assistant(""), |turn, id| turn.tool_call(ToolCall::new(*id, "look", r#"{"at": 1.0}"#)))
+}
+
+/// A turn, and the results of its calls.
+fn closed(turn: Message) -> Vec<Message> {
+    let results = turn.tool_calls().map(|call| Message::tool(call.id(), "1")).collect::<Vec<_>>();
+    [vec![turn], results].concat()
+}
+
+/// The question, a turn and the results of its calls.
+fn spoken(turn: Message) -> chat::Request {
+    closed(turn).into_iter().fold(question(), chat::Request::message)
 }
 
 fn raw(json: &str) -> Box<RawValue> {

@@ -159,8 +159,14 @@ fn a_request_that_nobody_would_take_is_refused_with_a_word_on_what_to_do() {
     let rows = [
         (chat::Request::new("m"), "messages: there are none: add one with `user`"),
         (question().model(""), "model: is empty"),
-        (question().temperature(f64::NAN), "temperature: is not a finite number"),
-        (question().top_p(f64::INFINITY), "top_p: is not a finite number"),
+        (question().temperature(f64::NAN), "temperature: is not between 0 and 2"),
+        (question().top_p(f64::INFINITY), "top_p: is not between 0 and 1"),
+        (question().temperature(-0.1), "temperature: is not between 0 and 2"),
+        (question().max_tokens(0), "max_tokens: is zero"),
+        (question().tool(Tool::new("", "")), "tools: one has no name"),
+        (question().tool(Tool::new("a", "")).tool(Tool::new("a", "")), "tools: two are called `a`"),
+        (question().tool_choice(ToolChoice::Required), "tool_choice: requires a tool"),
+        (question().tool(Tool::new("a", "")).tool_choice(ToolChoice::Named("b".into())), "names the tool `b`"),
         (question().extra("openai", "stream", json!(true)), "extra: may not set `stream`"),
         (question().max_tokens(1).extra("openai", "max_tokens", json!(2)), "extra: may not set `max_tokens`"),
         (odd(Message::new(Role::Tool, [])), "message 1: a tool turn without a result"),
@@ -197,9 +203,8 @@ fn settings_that_cannot_be_sent_are_refused_and_not_shown() {
 
 #[test]
 fn numbers_keep_their_digits() {
-    let encoded = openai()
-        .encode(&question().temperature(0.1 + 0.2).tool_result("c", "0.6666666666666666"), &mut Fit::default())
-        .unwrap();
+    let encoded =
+        openai().encode(&question().temperature(0.1 + 0.2).user("0.6666666666666666"), &mut Fit::default()).unwrap();
     let text = std::str::from_utf8(encoded.body()).unwrap();
     assert!(text.contains("0.30000000000000004") && text.contains("0.6666666666666666"), "{text}");
 }
@@ -246,7 +251,8 @@ fn calls_go_back_with_the_arguments_as_they_came() {
     let reply = answered(&spoken);
     let calls: Vec<_> = reply.tool_calls().map(|call| (call.id(), call.name(), call.arguments())).collect();
     assert_eq!(calls, [("call_9", "divide", arguments), ("call_10", "broken", "{\"a\":"), ("call_11", "now", "")]);
-    let request = question().message(reply.message().clone());
+    let calls = reply.tool_calls().map(|call| Message::tool(call.id(), "1"));
+    let request = calls.fold(question().message(reply.message().clone()), chat::Request::message);
     let again = &encoded(&request)["messages"][1];
     assert_eq!((&again["content"], &again["tool_calls"]), (&json!(""), &spoken["tool_calls"]));
 }

@@ -1,19 +1,21 @@
-//! A history as Anthropic's turns and blocks.
+//! A turn as Anthropic's blocks: those of each of its messages a piece of the body.
+use super::encode::Form;
 use crate::{
+    Change, Invalid, Mend,
     chat::{Media, Message, Native, Part, Source, ToolCall},
-    provider::turns::{Answered, Id, Spoken, Turn},
+    provider::{
+        Fit,
+        joined::{json, piece},
+        turns::{Answered, Called, Side, Spoken, Turn},
+    },
 };
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// What a turn says of which nothing is left: it may not be empty, and without it two of the same side would meet.
 const NOTHING: &str = "(no content)";
-
-#[derive(Serialize)]
-pub(super) struct Said<'a> {
-    role: &'static str,
-    content: Vec<Block<'a>>,
-}
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -72,36 +74,87 @@ enum Input<'a> {
     },
 }
 
-/// The turns of a history, which begin with the user's and alternate.
-pub(super) fn said<'a>(turns: &'a [Turn<'a>], provider: &str) -> Vec<Said<'a>> {
-    let first = match turns.first() {
-        Some(Turn::User { .. }) => None,
-        Some(Turn::Assistant(_)) | None => Some(Said { role: "user", content: vec![text(NOTHING)] }),
-    };
-    first.into_iter().chain(turns.iter().map(|turn| turn_said(turn, provider))).collect()
-}
-
-fn turn_said<'a>(turn: &'a Turn<'a>, provider: &str) -> Said<'a> {
-    let (role, mut content) = match turn {
-        Turn::Assistant(spoken) => {
-            ("assistant", spoken.iter().flat_map(|spoken| assistant(spoken, provider)).collect::<Vec<_>>())
+/// The blocks of a turn: some at least. `is_last` is the end of the history, where the model goes on.
+pub(super) fn of_turn(turn: &Turn<'_>, is_last: bool, form: &Arc<Form>, fit: &mut Fit) -> Result<Vec<Bytes>, Invalid> {
+    let mut pieces = Vec::new();
+    match &turn.side {
+        Side::Assistant(all) => {
+            let trimmed = is_last.then(|| trimmed(all)).flatten();
+            for (at, spoken) in all.iter().enumerate() {
+                let end = trimmed.filter(|_| at + 1 == all.len());
+                if end.is_some() {
+                    fit.note(Change::Mended { message: turn.first + at, how: Mend::Trimmed });
+                }
+                let kept = spoken.kept().filter(|_| end.is_none());
+                pieces.push(piece(kept, form, || {
+                    foreign(spoken.message, form, fit);
+                    blocks(assistant(spoken, end, &form.provider))
+                })?);
+            }
         }
-        Turn::User { results, messages } => {
-            let parts = messages.iter().copied().flat_map(Message::parts);
-            ("user", results.iter().map(result).chain(parts.filter_map(|part| block(part, provider))).collect())
+        Side::User { results, messages } => {
+            for answered in results {
+                pieces.push(piece(answered.kept(), form, || json(&result(answered)))?);
+            }
+            for message in messages {
+                let parts = || message.parts().iter().filter_map(|part| block(part, &form.provider));
+                pieces.push(piece(Some(message.kept()), form, || blocks(parts()))?);
+            }
         }
-    };
-    if content.is_empty() {
-        content.push(text(NOTHING));
     }
-    Said { role, content }
+    if pieces.iter().all(Bytes::is_empty) {
+        fit.note(Change::Mended { message: turn.first, how: Mend::Filled });
+        pieces.push(nothing()?);
+    }
+    Ok(pieces)
 }
 
-fn assistant<'a>(spoken: &'a Spoken<'a>, provider: &str) -> impl Iterator<Item = Block<'a>> {
-    let mut ids = spoken.ids.iter();
-    spoken.message.parts().iter().filter_map(move |part| match part {
-        Part::ToolCall(call) => Some(tool_use(call, ids.next()?)),
-        part => block(part, provider),
+/// The block of a turn that says nothing.
+pub(super) fn nothing() -> Result<Bytes, Invalid> {
+    json(&text(NOTHING)).map(Bytes::from)
+}
+
+/// The last text of all, where it ends with blanks: the model could not go on behind it, and it would be refused.
+fn trimmed<'a>(all: &[Spoken<'a>]) -> Option<&'a str> {
+    match all.last()?.message.parts().last()? {
+        Part::Text(said) => Some(said.as_str().trim_end()).filter(|text| text.len() < said.as_str().len()),
+        _ => None,
+    }
+}
+
+/// With commas between them.
+fn blocks<'a>(blocks: impl Iterator<Item = Block<'a>>) -> Result<Vec<u8>, Invalid> {
+    let mut joined = Vec::new();
+    for block in blocks {
+        if !joined.is_empty() {
+            joined.push(b',');
+        }
+        joined.extend(json(&block)?);
+    }
+    Ok(joined)
+}
+
+/// Counts what is not for this provider.
+fn foreign(message: &Message, form: &Form, fit: &mut Fit) {
+    let is_foreign = |part: &&Part| match part {
+        Part::Reasoning(reasoning) => received(reasoning.native(), &form.provider).is_none(),
+        Part::Native(native) => received(native, &form.provider).is_none(),
+        _ => false,
+    };
+    let parts = message.parts().iter().filter(is_foreign).count();
+    if parts > 0 {
+        fit.note(Change::Foreign { parts });
+    }
+}
+
+/// `end` is what is said instead of its last text.
+fn assistant<'a>(spoken: &'a Spoken<'a>, end: Option<&'a str>, provider: &'a str) -> impl Iterator<Item = Block<'a>> {
+    let parts = spoken.message.parts();
+    let mut calls = spoken.calls.iter();
+    parts.iter().enumerate().filter_map(move |(at, part)| match (part, end) {
+        (Part::ToolCall(_), _) => calls.next().map(tool_use),
+        (Part::Text(_), Some(end)) if at + 1 == parts.len() => (!end.is_empty()).then(|| text(end)),
+        (part, _) => block(part, provider),
     })
 }
 
@@ -144,14 +197,17 @@ fn source(media: &Media) -> Place<'_> {
     }
 }
 
-fn tool_use<'a>(call: &'a ToolCall, id: &'a Id<'a>) -> Block<'a> {
+fn tool_use<'a>(Called { call, id, name }: &'a Called<'a>) -> Block<'a> {
+    Block::Own(Own::ToolUse { id, name, input: input(call) })
+}
+
+fn input(call: &ToolCall) -> Input<'_> {
     let arguments = call.arguments();
-    let input = match serde_json::from_str::<&RawValue>(arguments) {
+    match serde_json::from_str::<&RawValue>(arguments) {
         Ok(json) if json.get().starts_with('{') => Input::Json(json),
         _ if is_blank(arguments) => Input::Nothing {},
         _ => Input::Broken { text: arguments },
-    };
-    Block::Own(Own::ToolUse { id, name: call.name(), input })
+    }
 }
 
 /// A call has one block, whatever number of results it has.

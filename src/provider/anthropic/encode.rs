@@ -1,12 +1,14 @@
 //! A request as Anthropic's messages say it.
-use super::blocks::said;
+use super::blocks::{nothing, of_turn};
 use crate::{
-    Invalid,
+    Change, Invalid, Mend,
     chat::{Part, Request, ResponseFormat, Tool, ToolChoice},
     provider::{
         Fit,
-        check::check,
-        turns::{IdRule, Turn, turns},
+        check::{at, check},
+        ids::IdRule,
+        joined::{self, Joined, json},
+        turns::{Side, Turn, turns},
         wire::optional,
     },
 };
@@ -37,28 +39,59 @@ pub(super) struct Form {
 }
 
 pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
-    let _ = fit;
-    let provider = &*form.provider;
-    let body = Body { request, provider };
-    check(request, provider, |field| body.is_own(field))?;
-    if matches!(request.format(), ResponseFormat::Json) {
-        return Err(Invalid::new(
-            "response_format",
-            "asks for JSON without a schema: give one, `ResponseFormat::json_schema`",
-        ));
-    }
-    match serde_json::to_vec(&body) {
-        Ok(body) => Ok(body.into()),
-        Err(_) => Err(Invalid::new("request", "cannot be written as JSON: look at its `extra` fields")),
-    }
+    joined::body(request, form, fit, |fit| {
+        let settings = Settings { request, provider: &form.provider, is_thoughtless: false };
+        check(request, &form.provider, |field| settings.is_own(field))?;
+        if matches!(request.format(), ResponseFormat::Json) {
+            return Err(Invalid::new(
+                "response_format",
+                "asks for JSON without a schema: give one, `ResponseFormat::json_schema`",
+            ));
+        }
+        let turns = turns(request, IDS, fit)?;
+        settings.prefill(&turns, fit)?;
+        let settings = Settings { is_thoughtless: is_thoughtless(&turns, &form.provider), ..settings };
+        settings.tell(fit);
+        let mut body = Joined::default();
+        body.open(json(&settings)?);
+        body.push(&b",\"messages\":["[..]);
+        body.reserve(4 * turns.len());
+        let mut turns = turns.iter().peekable();
+        if !turns.peek().is_some_and(|turn| matches!(turn.side, Side::User { .. })) {
+            fit.note(Change::Mended { message: 0, how: Mend::Opened });
+            said(&mut body, USER, [nothing()?], turns.peek().is_none());
+        }
+        while let Some(turn) = turns.next() {
+            let (role, is_last) =
+                (if matches!(turn.side, Side::Assistant(_)) { ASSISTANT } else { USER }, turns.peek().is_none());
+            said(&mut body, role, of_turn(turn, is_last, form, fit)?, is_last);
+        }
+        body.push(&b"]}"[..]);
+        Ok(body.whole().into())
+    })
 }
 
-struct Body<'a> {
+const USER: &[u8] = br#"{"role":"user","content":["#;
+const ASSISTANT: &[u8] = br#"{"role":"assistant","content":["#;
+
+fn said(body: &mut Joined, role: &'static [u8], blocks: impl IntoIterator<Item = Bytes>, is_last: bool) {
+    body.push(role);
+    body.list(blocks);
+    body.push(if is_last { &b"]}"[..] } else { b"]}," });
+}
+
+/// The widest temperature that it takes.
+const WARMEST: f64 = 1.0;
+
+/// All but the messages.
+struct Settings<'a> {
     request: &'a Request,
     provider: &'a str,
+    /// Whether `thinking` cannot be on, for what the history says.
+    is_thoughtless: bool,
 }
 
-impl Body<'_> {
+impl Settings<'_> {
     /// Whether the field is written here, or would change the form of what comes back.
     fn is_own(&self, field: &str) -> bool {
         let (temperature, top_p) = self.request.sampling();
@@ -69,7 +102,7 @@ impl Body<'_> {
             "tool_choice" => self.choice().is_some(),
             "temperature" => temperature.is_some(),
             "top_p" => top_p.is_some(),
-            "stop_sequences" => !self.request.stops().is_empty(),
+            "stop_sequences" => self.stops().next().is_some(),
             "output_config" => !matches!(self.request.format(), ResponseFormat::Text),
             _ => false,
         }
@@ -77,6 +110,41 @@ impl Body<'_> {
 
     fn system(&self) -> Option<&str> {
         self.request.system_text().filter(|text| !text.trim().is_empty())
+    }
+
+    /// Blank ones are refused.
+    fn stops(&self) -> impl Iterator<Item = &str> {
+        self.request.stops().iter().map(|stop| &**stop).filter(|stop| !stop.trim().is_empty())
+    }
+
+    /// Whether a field of `extra` would be refused for what the history says.
+    fn is_refused(&self, field: &str, value: &Value) -> bool {
+        self.is_thoughtless && field == "thinking" && value["type"] == "enabled"
+    }
+
+    /// Tells what of the request is not sent as it was asked.
+    fn tell(&self, fit: &mut Fit) {
+        let request = self.request;
+        let seed = request.chosen_seed().map(|_| "seed");
+        let stop = (self.stops().count() < request.stops().len()).then_some("stop");
+        let thinking = request.extras(self.provider).any(|(field, value)| self.is_refused(field, value));
+        for field in seed.into_iter().chain(stop).chain(thinking.then_some("thinking")) {
+            fit.note(Change::LeftOut { field: field.into() });
+        }
+        if request.sampling().0.is_some_and(|temperature| temperature > WARMEST) {
+            fit.note(Change::Bounded { field: "temperature".into() });
+        }
+    }
+
+    /// Newer models do not go on with a turn of their own.
+    fn prefill(&self, turns: &[Turn<'_>], fit: &Fit) -> Result<(), Invalid> {
+        match turns.last() {
+            Some(Turn { side: Side::Assistant(_), .. }) if fit.model().refuses("prefill") => Err(at(
+                self.request.messages().len() - 1,
+                "is the model's own, and this model does not go on with one: end with a user turn",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn cap(&self) -> u32 {
@@ -100,30 +168,26 @@ impl Body<'_> {
     }
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for Settings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { request, provider } = *self;
+        let Self { request, provider, .. } = *self;
         let (temperature, top_p) = request.sampling();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", request.model_name())?;
         map.serialize_entry("max_tokens", &self.cap())?;
         optional(&mut map, "system", self.system())?;
-        let turns = turns(request.messages(), IDS);
-        map.serialize_entry("messages", &said(&turns, provider))?;
         if !request.tools().is_empty() {
             map.serialize_entry("tools", &Tools(request.tools()))?;
         }
         optional(&mut map, "tool_choice", self.choice())?;
-        optional(&mut map, "temperature", temperature)?;
+        optional(&mut map, "temperature", temperature.map(|temperature| temperature.min(WARMEST)))?;
         optional(&mut map, "top_p", top_p)?;
-        optional(&mut map, "stop_sequences", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
+        let stops: Vec<_> = self.stops().collect();
+        optional(&mut map, "stop_sequences", Some(stops).filter(|stops| !stops.is_empty()))?;
         if let ResponseFormat::JsonSchema { schema, .. } = request.format() {
             map.serialize_entry("output_config", &Output { format: Format::JsonSchema { schema } })?;
         }
-        let refused = |field: &str, value: &Value| {
-            field == "thinking" && value["type"] == "enabled" && is_thoughtless(&turns, provider)
-        };
-        for (field, value) in request.extras(provider).filter(|(field, value)| !refused(field, value)) {
+        for (field, value) in request.extras(provider).filter(|(field, value)| !self.is_refused(field, value)) {
             map.serialize_entry(field, value)?;
         }
         map.end()
@@ -133,14 +197,14 @@ impl Serialize for Body<'_> {
 /// Whether the calls that are being answered do not begin with thoughts of this provider's. With `thinking` on it answers
 /// 400 then ("a final `assistant` message must start with a thinking block").
 fn is_thoughtless(turns: &[Turn<'_>], provider: &str) -> bool {
-    let last = turns.iter().rev().find_map(|turn| match turn {
-        Turn::Assistant(spoken) => Some(spoken),
-        Turn::User { .. } => None,
+    let last = turns.iter().rev().find_map(|turn| match &turn.side {
+        Side::Assistant(spoken) => Some(spoken),
+        Side::User { .. } => None,
     });
     let is_own = |part: &Part| matches!(part, Part::Reasoning(thoughts) if thoughts.native().dialect() == provider);
     last.is_some_and(|spoken| {
         let first = spoken.iter().find_map(|spoken| spoken.message.parts().first());
-        spoken.iter().any(|spoken| !spoken.ids.is_empty()) && !first.is_some_and(is_own)
+        spoken.iter().any(|spoken| !spoken.calls.is_empty()) && !first.is_some_and(is_own)
     })
 }
 

@@ -5,7 +5,7 @@ use super::{
 use crate::{
     Error, Invalid, Secret, chat,
     classify::Classifier,
-    provider::{Client, Dialect, Fit, turns::IdRule, wire},
+    provider::{Client, Dialect, Fit, ids::IdRule, wire},
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, header::AUTHORIZATION, response::Parts};

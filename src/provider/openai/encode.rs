@@ -1,41 +1,51 @@
 //! A request as OpenAI's chat completions say it.
-use super::{
-    content::{Content, Results, shown, spoken},
-    form::{Form, Thoughts},
-};
+use super::{form::Form, turn};
 use crate::{
     Invalid,
-    chat::{Part, Request, ResponseFormat, Source, Tool, ToolCall, ToolChoice},
+    chat::{Part, Request, ResponseFormat, Source, Tool, ToolChoice},
     provider::{
         Fit,
         check::{at, check},
-        turns::{Id, Spoken, Turn, turns},
+        joined::{self, Joined, json},
+        turns::turns,
         wire::optional,
     },
 };
 use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{json, value::RawValue};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// Fields that have a setter, or would change the form of what comes back.
 const OWN: [&str; 10] =
     ["model", "messages", "tools", "tool_choice", "temperature", "top_p", "stop", "seed", "stream", "n"];
 
 pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
-    let own = |field: &str| match field {
-        "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
-        "response_format" => !matches!(request.format(), ResponseFormat::Text),
-        "parallel_tool_calls" => request.parallel_calls().is_some(),
-        field => OWN.contains(&field),
-    };
-    let _ = fit;
-    check(request, &form.provider, own)?;
-    documents(request)?;
-    match serde_json::to_vec(&Body { request, form }) {
-        Ok(body) => Ok(body.into()),
-        Err(_) => Err(Invalid::new("request", "cannot be written as JSON: look at its `extra` fields")),
-    }
+    joined::body(request, form, fit, |fit| {
+        let own = |field: &str| match field {
+            "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
+            "response_format" => !matches!(request.format(), ResponseFormat::Text),
+            "parallel_tool_calls" => request.parallel_calls().is_some(),
+            field => OWN.contains(&field) || *field == form.seed,
+        };
+        check(request, &form.provider, own)?;
+        documents(request)?;
+        let cap = if fit.model().refuses("max_tokens") { "max_completion_tokens" } else { &form.cap };
+        let mut pieces = Vec::with_capacity(request.messages().len() + 1);
+        if let Some(content) = request.system_text() {
+            pieces.push(json(&System { role: "system", content })?.into());
+        }
+        for turn in &turns(request, form.ids, fit)? {
+            turn::add(turn, form, fit, &mut pieces)?;
+        }
+        let mut body = Joined::default();
+        body.open(json(&Settings { request, form, cap })?);
+        body.push(&b",\"messages\":["[..]);
+        body.reserve(2 * pieces.len());
+        body.list(pieces);
+        body.push(&b"]}"[..]);
+        Ok(body.whole().into())
+    })
 }
 
 /// OpenAI fetches images, and no documents.
@@ -51,18 +61,25 @@ fn documents(request: &Request) -> Result<(), Invalid> {
     }
 }
 
-struct Body<'a> {
-    request: &'a Request,
-    form: &'a Form,
+#[derive(Serialize)]
+struct System<'a> {
+    role: &'static str,
+    content: &'a str,
 }
 
-impl Serialize for Body<'_> {
+/// All but the messages.
+struct Settings<'a> {
+    request: &'a Request,
+    form: &'a Form,
+    cap: &'a str,
+}
+
+impl Serialize for Settings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { request, form } = *self;
+        let Self { request, form, cap } = *self;
         let (temperature, top_p) = request.sampling();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", request.model_name())?;
-        map.serialize_entry("messages", &Messages { request, form })?;
         if !request.tools().is_empty() {
             map.serialize_entry("tools", &Tools(request.tools()))?;
             optional(&mut map, "parallel_tool_calls", request.parallel_calls())?;
@@ -75,7 +92,7 @@ impl Serialize for Body<'_> {
                 map.serialize_entry("tool_choice", &json!({ "type": "function", "function": { "name": name } }))?;
             }
         }
-        optional(&mut map, &form.cap, request.token_cap())?;
+        optional(&mut map, cap, request.token_cap())?;
         optional(&mut map, "temperature", temperature)?;
         optional(&mut map, "top_p", top_p)?;
         optional(&mut map, "stop", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
@@ -86,96 +103,6 @@ impl Serialize for Body<'_> {
         }
         map.end()
     }
-}
-
-struct Messages<'a> {
-    request: &'a Request,
-    form: &'a Form,
-}
-
-impl Serialize for Messages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let system = self.request.system_text().map(|text| Said::System { content: text });
-        let turns = turns(self.request.messages(), self.form.ids);
-        serializer.collect_seq(system.into_iter().chain(turns.iter().flat_map(|turn| said(turn, self.form))))
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "role", rename_all = "lowercase")]
-enum Said<'a> {
-    System {
-        content: &'a str,
-    },
-    User {
-        content: Content<'a>,
-    },
-    Assistant {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        content: Option<Content<'a>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<&'a RawValue>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        refusal: Option<&'a str>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
-    },
-    Tool {
-        tool_call_id: &'a str,
-        content: Results<'a>,
-    },
-}
-
-/// Each call's results are a message of their own here, and all of them stand right behind the calls.
-fn said<'a>(turn: &'a Turn<'a>, form: &'a Form) -> Vec<Said<'a>> {
-    match turn {
-        Turn::Assistant(spoken) => spoken.iter().map(|spoken| assistant(spoken, form)).collect(),
-        Turn::User { results, messages } => {
-            let tools = results
-                .iter()
-                .map(|answered| Said::Tool { tool_call_id: &answered.id, content: Results(&answered.results) });
-            let beside = shown(results).map(|content| Said::User { content });
-            let users = messages.iter().map(|message| Said::User { content: spoken(message) });
-            tools.chain(beside).chain(users).collect()
-        }
-    }
-}
-
-/// `""`, as JSON.
-static NO_THOUGHTS: LazyLock<Box<RawValue>> =
-    LazyLock::new(|| RawValue::from_string("\"\"".to_owned()).expect("two quotes are JSON"));
-
-/// A turn without a word stays one: left out, the results that follow would point at nothing.
-fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
-    let message = turn.message;
-    let tool_calls: Vec<_> = message.tool_calls().zip(&turn.ids).map(|(called, id)| call(called, id)).collect();
-    let content = match spoken(message) {
-        Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
-        content => Some(content),
-    };
-    // A provider that speaks in two ways has one name, and here its thoughts are text.
-    let is_text = |json: &&RawValue| json.get().starts_with('"');
-    let own = || message.reasoning().find_map(|reasoning| reasoning.native().json_for(&form.provider).filter(is_text));
-    let reasoning_content =
-        (form.thoughts == Thoughts::WithCalls && !tool_calls.is_empty()).then(|| own().unwrap_or_else(|| &NO_THOUGHTS));
-    Said::Assistant { content, reasoning_content, refusal: message.refusal(), tool_calls }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "function")]
-struct Call<'a> {
-    id: &'a str,
-    function: Called<'a>,
-}
-
-#[derive(Serialize)]
-struct Called<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
-fn call<'a>(call: &'a ToolCall, id: &'a Id<'a>) -> Call<'a> {
-    Call { id, function: Called { name: call.name(), arguments: call.arguments() } }
 }
 
 struct Tools<'a>(&'a [Tool]);

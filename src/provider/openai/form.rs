@@ -1,5 +1,5 @@
 use super::NoText;
-use crate::provider::turns::IdRule;
+use crate::provider::ids::IdRule;
 use std::borrow::Cow;
 
 /// How a server wants a request, where those that speak like OpenAI differ. What was encoded is kept by it.

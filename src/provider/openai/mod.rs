@@ -4,5 +4,6 @@ mod decode;
 mod dialect;
 mod encode;
 mod form;
+mod turn;
 
 pub use dialect::{NoText, OpenAi};

@@ -185,8 +185,8 @@ fn images_and_documents_go_by_url_or_as_bytes() {
 #[test]
 fn arguments_that_are_no_object_go_back_as_the_documentation_proposes() {
     for broken in [r#"{"a":"#, "[1]", "7", "\"x\"", "{} {}"] {
-        let spoken = Message::assistant("").tool_call(ToolCall::new("a", "look", broken));
-        let input = turns(&question().message(spoken))[1]["content"][0]["input"].take();
+        let turn = Message::assistant("").tool_call(ToolCall::new("a", "look", broken));
+        let input = turns(&spoken(turn))[1]["content"][0]["input"].take();
         assert_eq!(input, json!({ "INVALID_JSON": broken }));
     }
 }
@@ -232,15 +232,15 @@ fn signed_blocks_go_back_byte_for_byte_in_their_order_also_after_being_stored() 
 #[test]
 fn thinking_rests_while_it_answers_calls_that_others_made() {
     let thinking = json!({ "type": "enabled", "budget_tokens": 1024 });
-    let ask = |message: Message| question().message(message).extra("anthropic", "thinking", thinking.clone());
+    let ask = |message: Message| spoken(message).extra("anthropic", "thinking", thinking.clone());
     let own = decoded(&anthropic(), SIGNED).unwrap().message().clone();
     let foreign = Message::new(Role::Assistant, [Part::Reasoning(thoughts("deepseek", "Hm.", "\"Hm.\""))]);
     let foreign = foreign.tool_call(ToolCall::new("a", "look", "{}"));
     assert_eq!(asked(&ask(own), "thinking"), thinking);
     assert_eq!(asked(&ask(Message::assistant("Blue.")), "thinking"), thinking);
-    assert_eq!(asked(&ask(foreign.clone()).tool_result("a", "1"), "thinking"), Value::Null);
+    assert_eq!(asked(&ask(foreign.clone()), "thinking"), Value::Null);
     let adaptive = json!({ "type": "adaptive" });
-    let request = question().message(foreign).extra("anthropic", "thinking", adaptive.clone());
+    let request = spoken(foreign).extra("anthropic", "thinking", adaptive.clone());
     assert_eq!(asked(&request, "thinking"), adaptive);
 }
 

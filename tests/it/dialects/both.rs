@@ -132,14 +132,12 @@ fn a_provider_that_speaks_in_two_ways_gets_its_thoughts_in_the_one_it_is_asked_i
     let messages = anthropic().name("deepseek");
     let block = r#"{"type":"thinking","thinking":"Hm.","signature":""}"#;
     let turn = |json: &str| calls(["a"]).part(Part::Reasoning(thoughts("deepseek", "Hm.", json)));
-    let spoken = |dialect: &dyn Fn(&chat::Request) -> Value, json| {
-        dialect(&question().message(turn(json)))["messages"][1].take()
-    };
+    let said = |dialect: &dyn Fn(&chat::Request) -> Value, json| dialect(&spoken(turn(json)))["messages"][1].take();
     let (here, there) = (|request: &_| body(&completions, request), |request: &_| body(&messages, request));
-    assert_eq!(spoken(&here, "\"Hm.\"")["reasoning_content"], "Hm.");
-    assert_eq!(spoken(&here, block)["reasoning_content"], "");
-    assert_eq!(spoken(&there, block)["content"][1]["thinking"], "Hm.");
-    assert_eq!(spoken(&there, "\"Hm.\"")["content"].as_array().unwrap().len(), 1);
+    assert_eq!(said(&here, "\"Hm.\"")["reasoning_content"], "Hm.");
+    assert_eq!(said(&here, block)["reasoning_content"], "");
+    assert_eq!(said(&there, block)["content"][1]["thinking"], "Hm.");
+    assert_eq!(said(&there, "\"Hm.\"")["content"].as_array().unwrap().len(), 1);
 }
 
 /// A turn of the model's, with what its tools gave, or one of the user's.
@@ -240,7 +238,8 @@ proptest! {
         let sent = there.to_string().matches("\"signature\":\"anthropic\"").count();
         prop_assert_eq!(kept, sent, "none of its own is lost, and no other's goes along");
         // What a cache has read stays as it was.
-        let longer = body(&openai(), &request.clone().message(calls(["call_1", "a b"])));
+        let more = closed(calls(["call_1", "a b"])).into_iter();
+        let longer = body(&openai(), &more.fold(request.clone(), chat::Request::message));
         let before = here["messages"].as_array().unwrap();
         prop_assert_eq!(&longer["messages"].as_array().unwrap()[..before.len()], &before[..]);
         let stored = serde_json::to_string(&request).unwrap();

@@ -14,14 +14,14 @@ fn turns(dialect: &OpenAi, request: &chat::Request) -> Value {
 #[test]
 fn a_turn_that_only_calls_a_tool_goes_out_as_each_server_takes_it() {
     let request = question().message(calls(["a"])).tool_result("a", "1");
-    let spoken = |form| turns(&openai().no_text(form), &request)[1].take();
+    let said = |form| turns(&openai().no_text(form), &request)[1].take();
     let called =
         json!([{ "id": "a", "type": "function", "function": { "name": "look", "arguments": "{\"at\": 1.0}" } }]);
-    assert_eq!(spoken(NoText::Empty), json!({ "role": "assistant", "content": "", "tool_calls": called }));
-    assert_eq!(spoken(NoText::Null), json!({ "role": "assistant", "content": null, "tool_calls": called }));
-    assert_eq!(spoken(NoText::Absent), json!({ "role": "assistant", "tool_calls": called }));
-    assert_eq!(turns(&openai(), &request)[1], spoken(NoText::Empty), "which is the default");
-    let worded = question().message(Message::assistant("So:").tool_call(ToolCall::new("a", "look", "{}")));
+    assert_eq!(said(NoText::Empty), json!({ "role": "assistant", "content": "", "tool_calls": called }));
+    assert_eq!(said(NoText::Null), json!({ "role": "assistant", "content": null, "tool_calls": called }));
+    assert_eq!(said(NoText::Absent), json!({ "role": "assistant", "tool_calls": called }));
+    assert_eq!(turns(&openai(), &request)[1], said(NoText::Empty), "which is the default");
+    let worded = spoken(Message::assistant("So:").tool_call(ToolCall::new("a", "look", "{}")));
     assert_eq!(turns(&openai().no_text(NoText::Null), &worded)[1]["content"], "So:");
 }
 
@@ -52,7 +52,7 @@ fn thoughts_go_back_with_tool_turns_where_that_is_asked_for_and_nowhere_else() {
     }
     let signed = thoughts("anthropic", "Hm.", r#"{"type":"thinking","thinking":"Hm.","signature":"x"}"#);
     let foreign = calls(["a"]).part(Part::Reasoning(signed));
-    assert_eq!(turns(&deepseek, &question().message(foreign))[1]["reasoning_content"], "", "the field must be there");
+    assert_eq!(turns(&deepseek, &spoken(foreign))[1]["reasoning_content"], "", "the field must be there");
     let wordy = Message::assistant("Done.").part(Part::Reasoning(thoughts("deepseek", "x", "\"x\"")));
     assert_eq!(turns(&deepseek, &question().message(wordy))[1].get("reasoning_content"), None);
 }

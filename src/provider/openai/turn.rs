@@ -1,0 +1,127 @@
+//! A turn as OpenAI's chat completions say it: each of its messages a piece of the body.
+use super::{
+    content::{Content, Results, shown, spoken},
+    form::{Form, Thoughts},
+};
+use crate::{
+    Change, Invalid,
+    chat::{Message, Part},
+    provider::{
+        Fit,
+        joined::{json, piece},
+        turns::{Answered, Called, Side, Spoken, Turn},
+    },
+};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::sync::{Arc, LazyLock};
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Said<'a> {
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content: Option<Content<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        refusal: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: Results<'a>,
+    },
+}
+
+/// Adds a turn's messages. Each call's results are a message of their own here, and all of them stand right behind the calls.
+pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut Vec<Bytes>) -> Result<(), Invalid> {
+    match &turn.side {
+        Side::Assistant(all) => {
+            for spoken in all {
+                pieces.push(piece(spoken.kept(), form, || {
+                    foreign(spoken.message, form, fit);
+                    json(&assistant(spoken, form))
+                })?);
+            }
+        }
+        Side::User { results, messages } => {
+            for answered in results {
+                pieces.push(piece(answered.kept(), form, || json(&tool(answered)))?);
+            }
+            if let Some(content) = shown(results) {
+                pieces.push(json(&Said::User { content })?.into());
+            }
+            for message in messages {
+                pieces.push(piece(Some(message.kept()), form, || json(&Said::User { content: spoken(message) }))?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Counts what is not for this provider. Its own thoughts that stay here are no loss.
+fn foreign(message: &Message, form: &Form, fit: &mut Fit) {
+    let is_foreign = |part: &&Part| match part {
+        Part::Reasoning(reasoning) => reasoning.native().dialect() != form.provider,
+        Part::Native(native) => native.dialect() != form.provider,
+        _ => false,
+    };
+    let parts = message.parts().iter().filter(is_foreign).count();
+    if parts > 0 {
+        fit.note(Change::Foreign { parts });
+    }
+}
+
+fn tool<'a>(answered: &'a Answered<'a>) -> Said<'a> {
+    Said::Tool { tool_call_id: &answered.id, content: Results(&answered.results) }
+}
+
+/// `""`, as JSON.
+static NO_THOUGHTS: LazyLock<Box<RawValue>> =
+    LazyLock::new(|| RawValue::from_string("\"\"".to_owned()).expect("two quotes are JSON"));
+
+/// A turn without a word stays one: left out, the results that follow would point at nothing.
+fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
+    let message = turn.message;
+    let tool_calls: Vec<_> = turn.calls.iter().map(call).collect();
+    let content = match spoken(message) {
+        Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
+        content => Some(content),
+    };
+    // A provider that speaks in several ways has one name: what it wrote tells in which.
+    let own = |first: char| {
+        let json = message.reasoning().filter_map(|reasoning| reasoning.native().json_for(&form.provider));
+        json.into_iter().find(|json| json.get().starts_with(first))
+    };
+    let (reasoning_content, reasoning_details) = match form.thoughts {
+        Thoughts::WithCalls if !tool_calls.is_empty() => (own('"').or(Some(&NO_THOUGHTS)), None),
+        Thoughts::Details => (None, own('[')),
+        Thoughts::Never | Thoughts::WithCalls => (None, None),
+    };
+    Said::Assistant { content, reasoning_content, reasoning_details, refusal: message.refusal(), tool_calls }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "function")]
+struct Call<'a> {
+    id: &'a str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+fn call<'a>(Called { call, id, name }: &'a Called<'a>) -> Call<'a> {
+    Call { id, function: Function { name, arguments: call.arguments() } }
+}
