@@ -108,7 +108,8 @@ fn long_histories() {
         };
         let request = (0..TURNS / 3).fold(chat::Request::new("m"), turn);
         let (first, _) = encoded(&request);
-        let (again, bytes) = encoded(&request.clone());
+        let attempt = request.clone();
+        let (again, bytes) = encoded(&attempt);
         assert_eq!((again.as_ptr(), again.len()), (first.as_ptr(), first.len()), "the same bytes in the same place");
         assert!(bytes < 2_048, "{bytes} bytes for a second attempt");
         let (longer, bytes) = encoded(&request.user("And?"));

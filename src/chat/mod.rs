@@ -17,6 +17,67 @@
 //! assert_eq!(twin.estimate(), request.estimate());
 //! ```
 //!
+//! # A client that you have already
+//! Whatever answers a [`Request`] with a [`Reply`] can stand in a stack. Its failures are classified once, here: by status
+//! and body where the client shows them, else by the [`Kind`](crate::Kind) that you know it to be. Turn its own retries off.
+//! ```
+//! use seawall::{Error, Kind, Stack, chat, classify::Classifier};
+//! use std::{future::Future, pin::Pin, task::{Context, Poll}};
+//!
+//! # mod theirs {
+//! #     #[derive(Clone)]
+//! #     pub struct Client;
+//! #     pub enum Failure { Answered { status: u16, body: String }, Broken }
+//! #     impl Client {
+//! #         pub async fn complete(&self, model: &str, prompt: &str) -> Result<String, Failure> {
+//! #             match model {
+//! #                 "busy" => Err(Failure::Answered { status: 503, body: prompt.to_owned() }),
+//! #                 "gone" => Err(Failure::Broken),
+//! #                 _ => Ok("Blue.".to_owned()),
+//! #             }
+//! #         }
+//! #     }
+//! # }
+//! #[derive(Clone)]
+//! struct Adapter(theirs::Client);
+//!
+//! impl tower::Service<chat::Request> for Adapter {
+//!     type Response = chat::Reply;
+//!     type Error = Error;
+//!     type Future = Pin<Box<dyn Future<Output = Result<chat::Reply, Error>> + Send>>;
+//!
+//!     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+//!         Poll::Ready(Ok(()))
+//!     }
+//!
+//!     fn call(&mut self, request: chat::Request) -> Self::Future {
+//!         let client = self.0.clone();
+//!         Box::pin(async move {
+//!             let prompt = request.messages().last().map(|turn| turn.text().into_owned()).unwrap_or_default();
+//!             match client.complete(request.model_name(), &prompt).await {
+//!                 Ok(text) => Ok(chat::Reply::whole(chat::Answer::new(chat::Message::assistant(text)))),
+//!                 Err(theirs::Failure::Answered { status, body }) => {
+//!                     let status = status.try_into().unwrap_or(http::StatusCode::BAD_GATEWAY);
+//!                     Err(Classifier::new().answer(status, &http::HeaderMap::new(), body.as_bytes()))
+//!                 }
+//!                 Err(theirs::Failure::Broken) => Err(Error::provider(Kind::Transport)),
+//!             }
+//!         })
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let stack = Stack::chat(Adapter(theirs::Client)).build()?;
+//! let reply = stack.ask(chat::Request::new("m").user("What colour is the sea?")).await?;
+//! assert_eq!(reply.text(), "Blue.");
+//! # for (model, kind) in [("busy", Kind::Overloaded), ("gone", Kind::Transport)] {
+//! #     let error = stack.ask(chat::Request::new(model).user("?")).await.unwrap_err();
+//! #     assert_eq!((error.kind(), error.sends()), (kind, 3));
+//! # }
+//! # Ok(()) }
+//! ```
+//!
 //! # Where it goes
 //! [`Chat`] is the shape of layers between these types: `RetryLayer::new().shape(Chat)` and its like.
 mod answer;

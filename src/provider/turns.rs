@@ -44,24 +44,19 @@ pub(super) struct Answered<'a> {
 impl<'a> Spoken<'a> {
     /// Where its encoding is kept, which is the same in every history.
     pub(super) fn kept(&self) -> Option<&'a Kept> {
-        let plain = |called: &Called<'_>| is_plain(&called.id) && is_plain(&called.name);
-        self.calls.iter().all(plain).then(|| self.message.kept())
+        let came_so = |called: &Called<'_>| matches!((&called.id, &called.name), (Cow::Borrowed(_), Cow::Borrowed(_)));
+        self.calls.iter().all(came_so).then(|| self.message.kept())
     }
 }
 
 impl<'a> Answered<'a> {
     /// Where its encoding is kept, which is the same in every history.
     pub(super) fn kept(&self) -> Option<&'a Kept> {
-        match *self.results {
-            [result] if is_plain(&self.id) => Some(result.kept()),
+        match (&self.id, &*self.results) {
+            (Cow::Borrowed(_), [result]) => Some(result.kept()),
             _ => None,
         }
     }
-}
-
-/// As it came.
-fn is_plain(word: &Cow<'_, str>) -> bool {
-    matches!(word, Cow::Borrowed(_))
 }
 
 /// Splits a history into the turns of its two sides, with the ids of calls as `rule` has them.
@@ -79,7 +74,7 @@ pub(super) fn turns<'a>(request: &'a Request, rule: IdRule, fit: &mut Fit) -> Re
                 let speak = |message| Spoken { message, calls: called(message, request.tools(), &mut ids) };
                 let spoken: Vec<_> = messages.iter().map(speak).collect();
                 for (index, spoken) in (first..).zip(&spoken) {
-                    let renamed = spoken.calls.iter().any(|called| !is_plain(&called.name));
+                    let renamed = spoken.calls.iter().any(|called| matches!(called.name, Cow::Owned(_)));
                     if renamed {
                         fit.note(Change::Mended { message: index, how: Mend::Renamed });
                     }

@@ -153,9 +153,8 @@ async fn a_listener_hears_of_each_kind_of_change_and_of_settings_once() {
 
 #[test]
 fn a_hundred_thousand_doubles_keep_their_digits() {
-    let mut rng = seawall::Rng::seeded(4);
-    let mut random =
-        || std::iter::repeat_with(|| f64::from_bits(rng.bits())).find(|number| number.is_finite()).unwrap();
+    let rng = seawall::Rng::seeded(4);
+    let random = || std::iter::repeat_with(|| f64::from_bits(rng.bits())).find(|number| number.is_finite()).unwrap();
     let numbers: Vec<f64> = (0..100_000).map(|_| random()).collect();
     let (schema, extra) = (json!({ "enum": numbers[..50_000] }), json!(numbers[50_000..]));
     let request = question().tool(chat::Tool::new("look", "").parameters(schema)).extra("openai", "x", extra);
