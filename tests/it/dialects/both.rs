@@ -225,7 +225,54 @@ impl Told {
     }
 }
 
+/// A conversation of as many steps as `limited` has, which begins with this history.
+async fn goes_on(history: Vec<Message>, limited: &[bool]) {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (step, is_limited) in limited.iter().enumerate() {
+        let ids = ["call one".to_owned(), format!("call_{step}"), "x".repeat(70)];
+        match is_limited {
+            true => {
+                first.push(None);
+                second.push(anthropic_calls(&ids[step % 3]));
+            }
+            false => first.push(openai_calls(&[&ids[step % 3], "same"])),
+        }
+    }
+    let (first, second) = (Strict::new(strict::openai, first), Strict::new(strict::anthropic, second));
+    let stack = Stack::chat(openai().over(first.clone()))
+        .then(anthropic().over(second.clone()))
+        .model("claude-sonnet-4-5")
+        .on_429()
+        .build()
+        .unwrap();
+    let mut request = chat::Request::new("m").history(history).user("Well?");
+    for is_limited in limited {
+        let reply = stack.ask(request.clone()).await.unwrap_or_else(|error| panic!("{error}: {:?}", error.message()));
+        assert_eq!(reply.trail().attempts().len(), usize::from(*is_limited));
+        let calls: Vec<_> = reply.tool_calls().map(|call| call.id().to_owned()).collect();
+        request = request.message(reply.message().clone());
+        for id in calls {
+            let plot = ToolResult::new(id, "").image(Media::base64("image/png", "iVBOR"));
+            request = request.message(Message::new(Role::Tool, [Part::ToolResult(plot)]));
+        }
+        tokio::time::advance(crate::seconds(6)).await;
+    }
+    let switches = limited.iter().filter(|limited| **limited).count();
+    assert_eq!((first.seen(), second.seen()), (limited.len(), switches));
+}
+
 proptest! {
+    /// Case 34, over any history: each step is asked of the first provider, which limits it at some, and of the second then.
+    #[test]
+    fn whatever_was_said_it_goes_on_with_either_provider_through_failover(
+        steps in prop::collection::vec(step(), 0..5),
+        limited in prop::collection::vec(any::<bool>(), 1..6),
+    ) {
+        let history: Vec<_> = steps.iter().flat_map(Step::turns).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(goes_on(history, &limited));
+    }
+
     #[test]
     fn whatever_was_said_both_accept_it_and_a_longer_history_begins_the_same(steps in prop::collection::vec(step(), 1..8)) {
         let history: Vec<_> = steps.iter().flat_map(Step::turns).collect();
