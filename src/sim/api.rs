@@ -1,6 +1,6 @@
 //! The words of the two providers that the mock one can be, by the path that it is asked at.
-use super::reply::{Reply, Said};
-use serde_json::{Value, json};
+use super::{completion::completion, message::Message, reply::Reply, said::Said};
+use serde_json::json;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Api {
@@ -46,19 +46,26 @@ impl Api {
     pub(super) fn says(self, status: u16, kind: &str, code: Option<&str>, message: &str) -> Reply {
         let body = match self {
             Self::OpenAi => json!({"error": {"message": message, "type": kind, "param": null, "code": code}}),
-            Self::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
+            Self::Anthropic => {
+                json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": null})
+            }
         };
         Reply::json(self, status, &body)
     }
 
     pub(super) fn whole(self, said: &Said<'_>) -> Reply {
-        let (body, id) = match self {
-            Self::OpenAi => (completion(said), "x-request-id"),
-            Self::Anthropic => (message(said), "request-id"),
-        };
-        let mut reply = Reply::json(self, 200, &body);
-        reply.set(id, format!("req_mock_{}", said.number));
-        reply
+        match self {
+            Self::OpenAi => Reply::json(self, 200, &completion(said)),
+            Self::Anthropic => Reply::json(self, 200, &Message::of(said)),
+        }
+    }
+
+    /// The header that names the request in every answer.
+    pub(super) fn request_id(self) -> &'static str {
+        match self {
+            Self::OpenAi => "x-request-id",
+            Self::Anthropic => "request-id",
+        }
     }
 }
 
@@ -81,6 +88,7 @@ fn anthropic_error(status: u16) -> (&'static str, &'static str) {
         401 => ("authentication_error", "invalid x-api-key"),
         403 => ("permission_error", "Your API key does not have permission to use the specified resource."),
         404 => ("not_found_error", "model: not found"),
+        409 => ("conflict_error", "The request conflicts with another one."),
         413 => ("request_too_large", "Request exceeds the maximum size"),
         429 => ("rate_limit_error", "Number of requests has exceeded your rate limit."),
         400..=499 => ("invalid_request_error", "The request is invalid."),
@@ -88,31 +96,4 @@ fn anthropic_error(status: u16) -> (&'static str, &'static str) {
         529 => ("overloaded_error", "Overloaded"),
         _ => ("api_error", "Internal server error"),
     }
-}
-
-fn completion(said: &Said<'_>) -> Value {
-    json!({
-        "id": format!("chatcmpl-mock-{}", said.number), "object": "chat.completion", "created": said.created,
-        "model": said.model,
-        "choices": [{
-            "index": 0, "finish_reason": if said.cut { "length" } else { "stop" }, "logprobs": null,
-            "message": {"role": "assistant", "content": said.text, "refusal": null},
-        }],
-        "usage": {
-            "prompt_tokens": said.prompt, "completion_tokens": said.completion,
-            "total_tokens": u64::from(said.prompt) + u64::from(said.completion),
-        },
-    })
-}
-
-fn message(said: &Said<'_>) -> Value {
-    json!({
-        "id": format!("msg_mock_{}", said.number), "type": "message", "role": "assistant", "model": said.model,
-        "content": [{"type": "text", "text": said.text}],
-        "stop_reason": if said.cut { "max_tokens" } else { "end_turn" }, "stop_sequence": null,
-        "usage": {
-            "input_tokens": said.prompt, "output_tokens": said.completion,
-            "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
-        },
-    })
 }

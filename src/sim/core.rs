@@ -2,15 +2,18 @@
 use super::{
     Answer, End, Fault, FaultKind, Log, Phase, Record, Script,
     api::Api,
+    asked::Asked,
     limits::{Limiter, Refusal},
     log,
     plan::{self, Step, Steps},
-    reply::{Asked, Reply},
+    reply::Reply,
+    said::Said,
 };
 use crate::{
     Invalid, Rng,
     time::{self, Instant},
 };
+use bytes::Bytes;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -39,6 +42,8 @@ struct State {
     in_flight: u64,
     limiter: Limiter,
     log: Log,
+    /// How many bytes of bodies the log holds.
+    kept: usize,
     hits: Hits,
 }
 
@@ -57,6 +62,15 @@ enum Verdict<'a> {
     Refused(Refusal),
     Fault(&'a Fault),
     Well,
+}
+
+impl State {
+    /// A copy of a body, as long as there is room for it.
+    fn keep(&mut self, body: &[u8], most: usize) -> Option<Bytes> {
+        let kept = self.kept.checked_add(body.len()).filter(|kept| most > 0 && *kept <= most)?;
+        self.kept = kept;
+        Some(Bytes::copy_from_slice(body))
+    }
 }
 
 impl Verdict<'_> {
@@ -86,7 +100,7 @@ impl Core {
         let Arrival { method, path, headers, body } = arrival;
         let headers = log::shown(headers);
         let asked = Asked::read(path, body);
-        let tokens = asked.as_ref().map_or(0, |asked| asked.tokens(body));
+        let tokens = asked.as_ref().map_or(0, Asked::tokens);
         let elapsed = self.elapsed();
         let mut state = self.state();
         state.number += 1;
@@ -103,14 +117,24 @@ impl Core {
             path: log::shortened(path),
             headers,
             body_len: body.len() as u64,
+            body: state.keep(body, self.script.kept_bodies),
             fault: met.map(|(fault, _)| fault),
             phase: met.map(|(_, phase)| phase),
             ..Record::new(number, elapsed)
         };
         let ticket = self.open(state, record, on_drop);
-        let answer = |asked: Asked| asked.answer(number, elapsed, body, &self.script.answer);
+        let answer = |asked: Asked<'_>| {
+            let ids = Rng::seeded(self.script.rng(number).bits());
+            asked.api().whole(&Said::new(&asked, &self.script.answer, number, elapsed, ids))
+        };
         let api = Api::at(path).unwrap_or(Api::OpenAi);
-        (ticket, self.steps(&verdict, api, || asked.map_or_else(|error| error, answer), &limiter, &rng))
+        let reply = || asked.map_or_else(|error| error, answer);
+        let told = |mut reply: Reply| {
+            reply.set(api.request_id(), format!("req_mock_{number}"));
+            reply.tell_limits(&limiter);
+            reply
+        };
+        (ticket, self.steps(&verdict, api, reply, told, &rng))
     }
 
     /// Opens the record of a request that could not be read.
@@ -144,14 +168,10 @@ impl Core {
         verdict: &Verdict<'_>,
         api: Api,
         answer: impl FnOnce() -> Reply,
-        limiter: &Limiter,
+        told: impl FnOnce(Reply) -> Reply,
         rng: &Rng,
     ) -> Steps {
         let Answer { framing, delay, .. } = self.script.answer;
-        let told = |mut reply: Reply| {
-            reply.tell_limits(limiter);
-            reply
-        };
         let mut steps = match verdict {
             Verdict::Outage(fault) => return plan::broken(api.error(503), framing, fault, rng),
             Verdict::Refused(refusal) => return plan::whole(told(Reply::refused(api, refusal)), framing),

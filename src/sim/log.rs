@@ -1,4 +1,5 @@
 use super::{FaultKind, Phase};
+use bytes::Bytes;
 use serde::{Serialize, Serializer};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -19,6 +20,9 @@ pub struct Record {
     pub headers: BTreeMap<String, String>,
     /// How long its body was.
     pub body_len: u64,
+    /// Its body, where the script [keeps](super::Script::keep_bodies) bodies and there was room for it. As JSON it is text.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    pub body: Option<Bytes>,
     /// What went wrong with it.
     pub fault: Option<FaultKind>,
     /// And where.
@@ -43,6 +47,7 @@ impl Record {
             path: String::new(),
             headers: BTreeMap::new(),
             body_len: 0,
+            body: None,
             fault: None,
             phase: None,
             status: None,
@@ -128,4 +133,8 @@ pub(super) fn shortened(text: &str) -> String {
 
 fn as_millis<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_micros() as f64 / 1000.0)
+}
+
+fn as_text<S: Serializer>(body: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
+    String::from_utf8_lossy(body.as_deref().unwrap_or_default()).serialize(serializer)
 }

@@ -45,7 +45,8 @@
 //!
 //! # Where it goes
 //! In place of a provider. Where nothing goes wrong, it answers OpenAI's chat completions and Anthropic's messages
-//! (`/v1/messages`) with a whole reply, with the model of the request and a usage derived from it.
+//! (`/v1/messages`) with a whole reply, with the model of the request and a usage derived from it: text, or what its
+//! [`Answer`] says, such as calls of tools and thinking.
 //!
 //! # What it reserves
 //! Nothing: it is always ready. A request counts as in flight until its answer is over.
@@ -53,28 +54,34 @@
 //! # On drop
 //! A dropped call or body is a client that hung up, and the log says so. A dropped [`MockProvider`] ends its tasks.
 
+mod answer;
 mod api;
+mod asked;
 mod body;
+mod completion;
 mod core;
 mod fault;
 mod in_process;
 mod limits;
 mod log;
+mod message;
 mod plan;
 mod presets;
 mod reading;
 mod reply;
+mod said;
 mod script;
 mod server;
 mod spread;
 mod when;
 
+pub use answer::Answer;
 pub use body::Body;
 pub use fault::{Fault, FaultKind, Framing, Garble, Phase};
 pub use in_process::InProcess;
 pub use limits::Limits;
 pub use log::{End, Log, Record};
-pub use script::{Answer, Script};
+pub use script::Script;
 pub use server::{Builder, MockProvider};
 pub use spread::{BadWait, Spread};
 pub use when::When;

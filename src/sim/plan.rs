@@ -71,7 +71,8 @@ impl Builder {
         if replaced {
             let status = fault.status.unwrap_or(reply.status);
             let api = reply.api;
-            let kept = |name: &str| name.starts_with("x-") || name.starts_with(api.limits());
+            let kept =
+                |name: &str| name.starts_with("x-") || name == api.request_id() || name.starts_with(api.limits());
             let limits = reply.headers.into_iter().filter(|(name, _)| kept(name));
             let error = api.error(status);
             reply = Reply { headers: error.headers.into_iter().chain(limits).collect(), ..error };

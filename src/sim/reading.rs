@@ -1,5 +1,8 @@
 //! Scripts as TOML.
-use super::{Answer, Fault, Framing, Garble, Limits, Phase, Script, Spread, When, fault::Deed, spread::optional_wait};
+use super::{
+    Answer, Fault, Framing, Garble, Limits, Phase, Script, Spread, When, answer::Call, fault::Deed,
+    spread::optional_wait,
+};
 use crate::Invalid;
 use serde::Deserialize;
 use std::{collections::BTreeMap, time::Duration};
@@ -12,8 +15,13 @@ impl Script {
     ///
     /// let script = Script::parse(r#"
     ///     seed = 7
-    ///     answer.delay = "20ms..80ms"
+    ///     keep-bodies = 1_000_000           # in the log; none by default
+    ///     answer.delay = "20ms..80ms"       # also: framing, text, reasoning, refusal, cached, cache-written
     ///     limits.requests-per-minute = 600
+    ///
+    ///     [[answer.tool-call]]              # in place of text, until there is a result
+    ///     name = "add"
+    ///     arguments = '{"a": 4, "b": 2}'
     ///
     ///     [[outage]]
     ///     from = "2s"
@@ -42,7 +50,8 @@ impl Script {
             faults: read.fault.into_iter().map(|rule| (rule.when, rule.fault)).collect(),
             outages: read.outage.into_iter().map(|Outage(during, fault)| (during, fault)).collect(),
             limits: read.limits,
-            answer: Answer { delay: read.answer.delay, text: read.answer.text, framing: read.answer.framing },
+            answer: read.answer.into(),
+            kept_bodies: read.keep_bodies,
         };
         script.check()?;
         Ok(script)
@@ -72,14 +81,36 @@ struct Whole {
     outage: Vec<Outage>,
     limits: Limits,
     answer: How,
+    keep_bodies: usize,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 struct How {
     delay: Spread,
-    text: Option<String>,
     framing: Framing,
+    text: Option<String>,
+    reasoning: Option<String>,
+    refusal: Option<String>,
+    tool_call: Vec<Called>,
+    cached: u32,
+    cache_written: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Called {
+    name: String,
+    arguments: String,
+}
+
+impl From<How> for Answer {
+    fn from(how: How) -> Self {
+        let How { delay, framing, text, reasoning, refusal, tool_call, cached, cache_written } = how;
+        let call = |Called { name, arguments }| Call { name, arguments };
+        let tool_calls = tool_call.into_iter().map(call).collect();
+        Self { delay, framing, text, reasoning, refusal, tool_calls, cached, cache_written }
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,11 +1,10 @@
-//! What a provider says: whole replies, and errors by status.
+//! What a provider sends: a status, headers and a body.
 use super::{
     api::Api,
     limits::{Limiter, Refusal, Unit},
-    script::Answer,
 };
 use bytes::Bytes;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Serialize;
 use std::{borrow::Cow, time::Duration};
 
 /// A whole answer, before anything goes wrong with it.
@@ -18,9 +17,10 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn json(api: Api, status: u16, body: &serde_json::Value) -> Self {
+    pub(super) fn json(api: Api, status: u16, body: &impl Serialize) -> Self {
         let headers = vec![(Cow::from("content-type"), "application/json".to_owned())];
-        Self { api, status, headers, body: Bytes::from(body.to_string()) }
+        let body = serde_json::to_vec(body).expect("texts and numbers are written as JSON");
+        Self { api, status, headers, body: Bytes::from(body) }
     }
 
     /// Sets a header, in place of one of the same name.
@@ -107,85 +107,6 @@ fn go_duration(wait: Duration) -> String {
         (0, _) => format!("{seconds}s"),
         _ => format!("{minutes}m{seconds}s"),
     }
-}
-
-/// What a chat request asks for, as far as the answer depends on it.
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    #[serde(skip)]
-    api: Option<Api>,
-    model: String,
-    #[serde(rename = "messages")]
-    _messages: Vec<IgnoredAny>,
-    max_tokens: Option<u32>,
-    max_completion_tokens: Option<u32>,
-}
-
-impl Asked {
-    pub(super) fn read(path: &str, body: &[u8]) -> Result<Self, Reply> {
-        let Some(api) = Api::at(path) else {
-            let path = path.split('?').next().unwrap_or(path);
-            let message =
-                format!("Unknown request URL: {path}. The mock provider knows /v1/chat/completions and /v1/messages.");
-            return Err(Api::OpenAi.says(404, "invalid_request_error", Some("unknown_url"), &message));
-        };
-        let invalid = |message: String| api.says(400, "invalid_request_error", None, &message);
-        let asked: Self = serde_json::from_slice(body)
-            .map_err(|error| invalid(format!("We could not parse the JSON body of your request: {error}")))?;
-        match (api, asked.max_tokens) {
-            (Api::Anthropic, None) => Err(invalid("max_tokens: Field required".to_owned())),
-            _ => Ok(Self { api: Some(api), ..asked }),
-        }
-    }
-
-    fn most(&self) -> Option<u32> {
-        self.max_completion_tokens.or(self.max_tokens)
-    }
-
-    /// A quarter of the body's bytes, and what may be answered: what a limit counts before the answer is known.
-    pub(super) fn tokens(&self, body: &[u8]) -> u32 {
-        prompt_tokens(body).saturating_add(self.most().unwrap_or(0))
-    }
-
-    pub(super) fn answer(&self, number: u64, elapsed: Duration, body: &[u8], how: &Answer) -> Reply {
-        let text = how.text.clone().unwrap_or_else(|| format!("This is answer {number} of the mock provider."));
-        let needed = tokens(text.len());
-        let completion = self.most().unwrap_or(needed).min(needed);
-        let said: String = text.chars().take(completion as usize * BYTES_A_TOKEN).collect();
-        let said = Said {
-            number,
-            // Seconds of the script and not of a clock, so that a seed gives the same bytes again.
-            created: 1_700_000_000 + elapsed.as_secs(),
-            model: &self.model,
-            text: &said,
-            cut: completion < needed,
-            prompt: prompt_tokens(body),
-            completion,
-        };
-        self.api.unwrap_or(Api::OpenAi).whole(&said)
-    }
-}
-
-/// What an answer says, whoever says it.
-pub(super) struct Said<'a> {
-    pub(super) number: u64,
-    pub(super) created: u64,
-    pub(super) model: &'a str,
-    pub(super) text: &'a str,
-    /// Whether the cap on tokens ended it.
-    pub(super) cut: bool,
-    pub(super) prompt: u32,
-    pub(super) completion: u32,
-}
-
-const BYTES_A_TOKEN: usize = 4;
-
-fn tokens(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(BYTES_A_TOKEN)).unwrap_or(u32::MAX)
-}
-
-fn prompt_tokens(body: &[u8]) -> u32 {
-    tokens(body.len())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::{Fault, Framing, Limits, Spread, When};
+use super::{Answer, Fault, Limits, When};
 use crate::{Invalid, Rng};
 use std::{ops::Range, time::Duration};
 
@@ -27,34 +27,7 @@ pub struct Script {
     pub(super) outages: Vec<(Range<Duration>, Fault)>,
     pub(super) limits: Limits,
     pub(super) answer: Answer,
-}
-
-/// How the provider answers where nothing goes wrong. At once, by default.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    pub(super) delay: Spread,
-    pub(super) text: Option<String>,
-    pub(super) framing: Framing,
-}
-
-impl Answer {
-    /// Thinks so long before the head.
-    #[must_use]
-    pub fn delay(self, delay: impl Into<Spread>) -> Self {
-        Self { delay: delay.into(), ..self }
-    }
-
-    /// Says this, in place of a sentence of its own.
-    #[must_use]
-    pub fn text(self, text: impl Into<String>) -> Self {
-        Self { text: Some(text.into()), ..self }
-    }
-
-    /// Frames bodies in this way.
-    #[must_use]
-    pub fn framing(self, framing: Framing) -> Self {
-        Self { framing, ..self }
-    }
+    pub(super) kept_bodies: usize,
 }
 
 impl Script {
@@ -90,10 +63,20 @@ impl Script {
         Self { answer, ..self }
     }
 
+    /// Keeps the bodies of requests in the [log](super::Record::body), up to so many bytes in all. Default 0: they hold prompts,
+    /// and nobody else keeps those.
+    ///
+    /// A body is kept whole or not at all.
+    #[must_use]
+    pub fn keep_bodies(self, bytes: usize) -> Self {
+        Self { kept_bodies: bytes, ..self }
+    }
+
     /// Whether the script makes sense; a provider checks it before it starts.
     ///
     /// # Errors
-    /// If a value is out of its range, an outage ends before it begins, or the chances sum up to more than one.
+    /// If a value is out of its range, an outage ends before it begins, the chances sum up to more than one, or an answer
+    /// refuses and goes on.
     pub fn check(&self) -> Result<(), Invalid> {
         for (when, fault) in &self.faults {
             when.check()?;
@@ -111,7 +94,8 @@ impl Script {
             let reason = format!("the chances for one request sum up to {chances:.3}, and may to 1 at most");
             return Err(Invalid::new("chance", reason));
         }
-        self.limits.check()
+        self.limits.check()?;
+        self.answer.check()
     }
 
     /// The largest sum of chances that one request can meet: it is reached where a window begins, on a whole path.

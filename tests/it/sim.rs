@@ -1,4 +1,5 @@
 //! The provider that misbehaves does what its script says, and nothing else.
+mod answer;
 mod both;
 mod command;
 mod in_process;

@@ -82,8 +82,9 @@ fn argument_text(arguments: &RawValue) -> Result<String, serde_json::Error> {
 fn usage(raw: &RawValue) -> Option<Usage> {
     let counts: Counts = from_raw(raw).ok()?;
     let mut usage = Usage::new(counts.prompt_tokens?, counts.completion_tokens.unwrap_or_default());
-    let cached = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
-    usage.cached = cached.or(counts.prompt_cache_hit_tokens).unwrap_or_default();
+    let prompt = counts.prompt_tokens_details.unwrap_or_default();
+    usage.cached = prompt.cached_tokens.or(counts.prompt_cache_hit_tokens).unwrap_or_default();
+    usage.cache_write = prompt.cache_write_tokens.unwrap_or_default();
     let reasoning = counts.completion_tokens_details.and_then(|details| details.reasoning_tokens);
     usage.reasoning = reasoning.unwrap_or_default();
     Some(usage)
@@ -204,8 +205,9 @@ struct Counts {
     prompt_cache_hit_tokens: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Details {
     cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
     reasoning_tokens: Option<u64>,
 }

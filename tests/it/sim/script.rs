@@ -7,10 +7,20 @@ use std::{fs, num::NonZeroU32, path::Path};
 fn a_script_in_toml_is_the_one_that_is_built() {
     let text = r#"
         seed = 9
+        keep-bodies = 1000
         [answer]
         delay = "20ms..1.5s"
         text = "hi"
         framing = "chunked"
+        reasoning = "hm"
+        cached = 5
+        cache-written = 6
+        [[answer.tool-call]]
+        name = "add"
+        arguments = '{"a": 4}'
+        [[answer.tool-call]]
+        name = "now"
+        arguments = ""
         [limits]
         requests-per-minute = 60
         tokens-per-minute = 1000
@@ -51,8 +61,10 @@ fn a_script_in_toml_is_the_one_that_is_built() {
     let limit = |n| NonZeroU32::new(n).unwrap();
     let limits = Limits::default().requests_per_minute(limit(60)).tokens_per_minute(limit(1000));
     let second = Duration::from_secs(1);
+    let answer = Answer::default().delay(ms(20)..ms(1500)).text("hi").framing(Framing::Chunked).reasoning("hm");
     let built = Script::seeded(9)
-        .answer(Answer::default().delay(ms(20)..ms(1500)).text("hi").framing(Framing::Chunked))
+        .keep_bodies(1000)
+        .answer(answer.cached(5).cache_written(6).tool_call("add", r#"{"a": 4}"#).tool_call("now", ""))
         .limits(limits.burst(limit(5)).concurrency(limit(4)))
         .outage(second..120 * second, Fault::reset(Phase::BeforeHead))
         .fault(When::nth(3), Fault::status(429).header("retry-after", "1").body("{}"))
@@ -66,6 +78,8 @@ fn a_script_in_toml_is_the_one_that_is_built() {
         .fault(When::always(), Fault::huge_body(10))
         .fault(When::always(), Fault::huge_header(10));
     assert_eq!(Script::parse(text).unwrap(), built);
+    let refusing = Script::seeded(0).answer(Answer::default().refusal("No."));
+    assert_eq!(Script::parse("[answer]\nrefusal = \"No.\"").unwrap(), refusing);
 }
 
 #[test]
@@ -99,6 +113,10 @@ fn a_bad_script_says_where_and_why() {
         ("[[fault]]\nhuge-header = 999_999_999", "huge-header: at most 16777216 bytes"),
         ("[[outage]]\nstatus = 500\nfrom = \"1s\"", "line 1 ([[outage]]): outage: needs `from` and `to`"),
         ("[[outage]]\nstatus = 500\nfrom = \"1s\"\nto = \"2s\"\nnth = 1", "outage: takes every request"),
+        ("[answer]\nrefusal = \"No.\"\ntext = \"Yes.\"", "refusal: stands alone"),
+        ("[answer]\nrefusal = \"No.\"\n[[answer.tool-call]]\nname = \"f\"\narguments = \"\"", "refusal: stands alone"),
+        ("[[answer.tool-call]]\nname = \"a b\"\narguments = \"\"", "tool-call: \"a b\" is no name of a tool"),
+        ("[[answer.tool-call]]\nname = \"f\"", "line 1 ([[answer.tool-call]]): missing field `arguments`"),
         ("[limits]\nburst = 5", "burst: has no effect without `requests-per-minute`"),
         (
             "[[fault]]\nstatus = 500\nchance = 0.6\n[[fault]]\nstatus = 502\nchance = 0.6",

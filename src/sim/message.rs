@@ -1,0 +1,118 @@
+//! An answer in Anthropic's form.
+use super::{
+    answer::Call,
+    said::{Said, Stopped, Words},
+};
+use serde::Serialize;
+use serde_json::{Value, json, value::RawValue};
+
+/// Written field by field, so that arguments stay the bytes that they are.
+#[derive(Serialize)]
+pub(super) struct Message<'a> {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    role: &'static str,
+    model: &'a str,
+    content: Vec<Block<'a>>,
+    stop_reason: &'static str,
+    stop_sequence: Option<&'a str>,
+    stop_details: Value,
+    container: (),
+    diagnostics: (),
+    usage: Value,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Thinking { thinking: &'a str, signature: String },
+    Text { text: &'a str, citations: () },
+    ToolUse { id: String, name: &'a str, input: Input<'a>, caller: Value },
+}
+
+/// Must be an object.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Input<'a> {
+    Json(&'a RawValue),
+    Nothing {},
+    Broken {
+        #[serde(rename = "INVALID_JSON")]
+        text: &'a str,
+    },
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn of(said: &'a Said<'_>) -> Self {
+        let stop_sequence = match &said.stopped {
+            Stopped::At(text) => Some(text.as_str()),
+            _ => None,
+        };
+        let stop_details = match &said.words {
+            Words::Refusal(text) => json!({"type": "refusal", "category": null, "explanation": text}),
+            _ => Value::Null,
+        };
+        Self {
+            id: format!("msg_mock_{}", said.number),
+            kind: "message",
+            role: "assistant",
+            model: said.model,
+            content: content(said),
+            stop_reason: stop_reason(said),
+            stop_sequence,
+            stop_details,
+            container: (),
+            diagnostics: (),
+            usage: usage(said),
+        }
+    }
+}
+
+fn content<'a>(said: &'a Said<'_>) -> Vec<Block<'a>> {
+    let thinking = |text: &'a String| Block::Thinking { thinking: text, signature: said.word("", 64) };
+    let mut blocks = Vec::from_iter(said.reasoning.as_ref().map(thinking));
+    match &said.words {
+        Words::Text(text) if text.is_empty() => {}
+        Words::Text(text) => blocks.push(Block::Text { text, citations: () }),
+        Words::Refusal(_) => {}
+        Words::Calls(calls) => blocks.extend(calls.iter().map(|call| Block::ToolUse {
+            id: said.word("toolu_01", 22),
+            name: &call.name,
+            input: input(call),
+            caller: json!({"type": "direct"}),
+        })),
+    }
+    blocks
+}
+
+fn input(call: &Call) -> Input<'_> {
+    let text = &call.arguments;
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(json) if json.get().starts_with('{') => Input::Json(json),
+        _ if text.trim().is_empty() => Input::Nothing {},
+        _ => Input::Broken { text },
+    }
+}
+
+fn stop_reason(said: &Said<'_>) -> &'static str {
+    match (&said.words, &said.stopped) {
+        (Words::Refusal(_), _) => "refusal",
+        (_, Stopped::Cut) => "max_tokens",
+        (Words::Calls(_), _) => "tool_use",
+        (Words::Text(_), Stopped::At(_)) => "stop_sequence",
+        (Words::Text(_), Stopped::Done) => "end_turn",
+    }
+}
+
+/// What came from a cache and what went to one are no part of the input here.
+fn usage(said: &Said<'_>) -> Value {
+    let counts = &said.counts;
+    json!({
+        "input_tokens": counts.prompt - counts.cached - counts.cache_written, "output_tokens": counts.completion,
+        "cache_creation_input_tokens": counts.cache_written, "cache_read_input_tokens": counts.cached,
+        "cache_creation": {"ephemeral_5m_input_tokens": counts.cache_written, "ephemeral_1h_input_tokens": 0},
+        "output_tokens_details": {"thinking_tokens": counts.reasoning},
+        "server_tool_use": null, "service_tier": "standard", "inference_geo": null, "speed": "standard",
+    })
+}
