@@ -15,6 +15,9 @@ pub struct Usage {
     pub cache_write: u64,
     /// Of `output`: spent on reasoning.
     pub reasoning: u64,
+    /// Whether it is a guess of ours, since the provider said nothing: a token for four characters.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 impl Usage {

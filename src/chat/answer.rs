@@ -98,10 +98,30 @@ impl Answer {
                 Some(Part::Text(before)) => before.push_str(text),
                 _ => self.message.parts_mut().push(Part::Text(text.as_ref().into())),
             },
+            Item::Citations(cited) => {
+                if let Some(Part::Text(before)) = self.message.parts_mut().last_mut() {
+                    before.cite(cited.clone());
+                }
+            }
+            Item::Refusal(text) => match self.message.parts_mut().last_mut() {
+                Some(Part::Refusal(before)) => before.push_str(text),
+                _ => self.message.parts_mut().push(Part::Refusal(text.as_ref().into())),
+            },
+            Item::Thought(thoughts) => self.message.parts_mut().push(Part::Reasoning(thoughts.clone())),
             Item::ToolCall(call) => self.message.parts_mut().push(Part::ToolCall(call.clone())),
+            Item::Native(block) => self.message.parts_mut().push(Part::Native(block.clone())),
+            Item::Started { id, model } => {
+                self.id = id.as_deref().map(Box::from).or(self.id.take());
+                self.model = model.as_deref().map(Box::from).or(self.model.take());
+            }
             Item::Usage(usage) => self.usage = Some(*usage),
             Item::Finish(reason) => self.finish_reason = Some(reason.clone()),
-            Item::Alive | Item::End => {}
+            Item::Alive
+            | Item::Reasoning(_)
+            | Item::Calling { .. }
+            | Item::Skipped
+            | Item::Event { .. }
+            | Item::End => {}
         }
     }
 }

@@ -112,6 +112,10 @@ impl Text {
         self.citations.as_ref()
     }
 
+    pub(super) fn cite(&mut self, citations: Native) {
+        self.citations = Some(citations);
+    }
+
     pub(super) fn push_str(&mut self, more: &str) {
         self.text.push_str(more);
     }

@@ -28,6 +28,7 @@ pub struct Reply {
     answer: Answer,
     rest: Rest,
     trail: Trail,
+    skipped: u32,
 }
 
 /// What is still to come. The mutex is never locked: it makes a stream that is only `Send` fit for a shared reply.
@@ -42,7 +43,7 @@ impl Reply {
     /// A reply that is all there.
     #[must_use]
     pub fn whole(answer: Answer) -> Self {
-        Self { answer, rest: Rest::Nothing, trail: Trail::default() }
+        Self { answer, rest: Rest::Nothing, trail: Trail::default(), skipped: 0 }
     }
 
     /// A reply that comes piece by piece.
@@ -51,7 +52,7 @@ impl Reply {
     /// kind [`Transport`](Kind::Transport); every error in it counts as delivered, since nothing may be replayed.
     pub fn stream(items: impl Stream<Item = Result<Item, Error>> + Send + 'static) -> Self {
         let rest = Rest::Items(Mutex::new(Box::pin(Checked::new(items))));
-        Self { answer: Answer::default(), rest, trail: Trail::default() }
+        Self { answer: Answer::default(), rest, trail: Trail::default(), skipped: 0 }
     }
 
     /// The next piece of a stream; `None` at its end, and at once for a whole reply.
@@ -67,6 +68,7 @@ impl Reply {
             let items = items.get_mut().unwrap_or_else(PoisonError::into_inner);
             match poll_fn(|cx| items.as_mut().poll_next(cx)).await {
                 Some(Ok(Item::Alive)) => {}
+                Some(Ok(Item::Skipped)) => self.skipped = self.skipped.saturating_add(1),
                 Some(Ok(Item::End)) | None => self.rest = Rest::Nothing,
                 Some(Ok(item)) => {
                     self.answer.take(&item);
@@ -83,16 +85,35 @@ impl Reply {
     /// The whole answer, read to its end.
     ///
     /// # Errors
-    /// What broke the stream: never a part of an answer as if it were all. To keep the part, read with
-    /// [`next`](Self::next).
+    /// What broke the stream: never a part of an answer as if it were all. To keep the part: [`read`](Self::read).
     pub async fn collect(mut self) -> Result<Answer, Error> {
+        self.read().await?;
+        Ok(self.answer)
+    }
+
+    /// Reads to the end. Then [`answer`](Self::answer) is all of it or, after an error, as much as came, with the usage that was
+    /// told until then.
+    ///
+    /// # Errors
+    /// What broke the stream.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost: the next call goes on where this one was dropped.
+    pub async fn read(&mut self) -> Result<(), Error> {
         while let Some(item) = self.next().await {
             item?;
         }
         match self.rest {
             Rest::Lost => Err(Error::provider(Kind::Transport).with_phase(Phase::Body).delivered()),
-            _ => Ok(self.answer),
+            _ => Ok(()),
         }
+    }
+
+    /// How many events of the stream nobody could read, and were passed over, as far as it was read. The protocol's own ending
+    /// came all the same, or there would be an error.
+    #[must_use]
+    pub fn skipped(&self) -> u32 {
+        self.skipped
     }
 
     /// Whether pieces may still come.

@@ -45,6 +45,8 @@ struct Asked {
     seed: Option<i64>,
     extra: Vec<(Box<str>, Box<str>, Value)>,
     tenant: Option<Arc<str>>,
+    stream: bool,
+    events: bool,
     #[serde(skip)]
     kept: Kept,
 }
@@ -156,6 +158,19 @@ impl Request {
         })
     }
 
+    /// Has the answer come piece by piece: see [`Reply::next`](super::Reply::next).
+    #[must_use]
+    pub fn stream(self) -> Self {
+        self.set(|asked| asked.stream = true)
+    }
+
+    /// Has it come piece by piece, with each event as the provider sent it in front of what it means: for a proxy that hands
+    /// them on.
+    #[must_use]
+    pub fn events(self) -> Self {
+        self.set(|asked| (asked.stream, asked.events) = (true, true))
+    }
+
     /// Says for whom the call is made, for limits and credit by tenant, which are to come. It is never sent.
     #[must_use]
     pub fn tenant(self, tenant: impl Into<Arc<str>>) -> Self {
@@ -242,6 +257,18 @@ impl Request {
     pub fn extras(&self, provider: &str) -> impl Iterator<Item = (&str, &Value)> {
         let own = self.asked.extra.iter().filter(move |(to, ..)| **to == *provider);
         own.map(|(_, field, value)| (&**field, value))
+    }
+
+    /// Whether the answer is to come piece by piece.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.asked.stream
+    }
+
+    /// Whether its events are wanted too.
+    #[must_use]
+    pub fn wants_events(&self) -> bool {
+        self.asked.events
     }
 
     /// For whom the call is made.

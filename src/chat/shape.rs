@@ -20,6 +20,15 @@ impl Shape<Request> for Chat {
         request.set_sink(sink.clone());
     }
 
+    fn streams(&self, request: &Request) -> bool {
+        request.is_stream()
+    }
+
+    /// A streamed reply is there with its first content.
+    fn shows_head(&self) -> bool {
+        false
+    }
+
     /// The model.
     fn key<'a>(&self, request: &'a Request) -> Option<&'a str> {
         Some(request.model_name())

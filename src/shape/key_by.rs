@@ -35,6 +35,14 @@ impl<Req, H: Shape<Req>, F: Fn(&Req) -> Option<&str>> Shape<Req> for KeyBy<H, F>
         self.shape.set_context(request, context);
     }
 
+    fn set_sink(&self, request: &mut Req, sink: &Sink) {
+        self.shape.set_sink(request, sink);
+    }
+
+    fn shows_head(&self) -> bool {
+        self.shape.shows_head()
+    }
+
     fn streams(&self, request: &Req) -> bool {
         self.shape.streams(request)
     }

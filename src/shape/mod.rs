@@ -43,6 +43,11 @@ pub trait Shape<Req> {
         false
     }
 
+    /// Whether a response is there with the head of the answer. That of a chat is not, as it is there with the first content.
+    fn shows_head(&self) -> bool {
+        true
+    }
+
     /// What circuits of one route are told apart by: the model, where callers choose it. `None`: one circuit for all.
     fn key<'a>(&self, request: &'a Req) -> Option<&'a str> {
         let _ = request;
@@ -170,6 +175,10 @@ impl<Req, H: Shape<Req>> Shape<Call<Req>> for InCall<H> {
 
     fn streams(&self, call: &Call<Req>) -> bool {
         self.0.streams(&call.request)
+    }
+
+    fn shows_head(&self) -> bool {
+        self.0.shows_head()
     }
 
     fn key<'a>(&self, call: &'a Call<Req>) -> Option<&'a str> {
