@@ -39,6 +39,7 @@ pub use media::{Media, Source};
 pub use message::{Message, Part, Role};
 pub use reply::Reply;
 pub use request::Request;
+pub(crate) use request::SETTINGS;
 pub use shape::Chat;
 pub use stream::Item;
 pub use tool::{Tool, ToolCall, ToolChoice, ToolResult};

@@ -1,8 +1,12 @@
+mod without;
+
 use super::{Message, ResponseFormat, Tool, ToolChoice};
 use crate::{Context, Map, Model, Sink};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
+
+pub(crate) use without::SETTINGS;
 
 /// What a model is asked. Its clones share everything, so that sending it again copies no text.
 ///

@@ -156,7 +156,7 @@ impl Dialect for Anthropic {
     }
 
     fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error> {
-        let mut encoded = http::Request::new(encode::body(request, &self.0.form, fit)?);
+        let mut encoded = http::Request::new(encode::body(&fit.settings(request, &self.0.name), &self.0.form, fit)?);
         *encoded.method_mut() = Method::POST;
         *encoded.uri_mut() = self.0.uri()?;
         *encoded.headers_mut() = self.0.headers()?;

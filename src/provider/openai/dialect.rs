@@ -201,7 +201,7 @@ impl Dialect for OpenAi {
 
     fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error> {
         let uri = self.0.uri()?;
-        let body = encode::body(request, &self.0.form, fit)?;
+        let body = encode::body(&fit.settings(request, &self.0.name), &self.0.form, fit)?;
         let mut encoded = http::Request::new(body);
         *encoded.method_mut() = Method::POST;
         *encoded.uri_mut() = uri;

@@ -29,10 +29,9 @@ pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result
         "parallel_tool_calls" => request.parallel_calls().is_some(),
         field => OWN.contains(&field),
     };
-    let _ = fit;
     check(request, &form.provider, own)?;
     documents(request)?;
-    match serde_json::to_vec(&Body { request, form }) {
+    match serde_json::to_vec(&Body { request, form, cap: fit.model().token_cap_field(&form.cap) }) {
         Ok(body) => Ok(body.into()),
         Err(_) => Err(Invalid::new("request", "cannot be written as JSON: look at its `extra` fields")),
     }
@@ -54,11 +53,12 @@ fn documents(request: &Request) -> Result<(), Invalid> {
 struct Body<'a> {
     request: &'a Request,
     form: &'a Form,
+    cap: &'a str,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { request, form } = *self;
+        let Self { request, form, cap } = *self;
         let (temperature, top_p) = request.sampling();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", request.model_name())?;
@@ -75,7 +75,7 @@ impl Serialize for Body<'_> {
                 map.serialize_entry("tool_choice", &json!({ "type": "function", "function": { "name": name } }))?;
             }
         }
-        optional(&mut map, &form.cap, request.token_cap())?;
+        optional(&mut map, cap, request.token_cap())?;
         optional(&mut map, "temperature", temperature)?;
         optional(&mut map, "top_p", top_p)?;
         optional(&mut map, "stop", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
