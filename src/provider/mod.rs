@@ -32,6 +32,7 @@ mod client;
 mod dialect;
 mod fit;
 mod future;
+mod learned;
 mod openai;
 mod reading;
 #[cfg(feature = "reqwest")]

@@ -1,6 +1,7 @@
 //! One conversation in the words of two providers: nothing lost, and nothing sent that the other one refuses.
 mod anthropic;
 mod both;
+mod models;
 mod openai;
 mod strict;
 
