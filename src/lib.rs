@@ -64,7 +64,7 @@ pub use event::{Event, Sink, What};
 pub use gate::{CircuitState, Gate};
 pub use invalid::Invalid;
 pub use layers::{circuit_breaker, classify, concurrency_limit, failover, observe, retry, timeout};
-pub use models::Capabilities;
+pub use models::{Capabilities, Models};
 pub use rng::Rng;
 pub use secret::Secret;
 pub use shape::{AsIs, Bare, Both, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};

@@ -102,6 +102,7 @@ pub use media::{Media, Source};
 pub use message::{Message, Part, Role};
 pub use reply::Reply;
 pub use request::Request;
+pub(crate) use request::SETTINGS;
 pub use result::ToolResult;
 pub use shape::Chat;
 pub use stream::Item;

@@ -1,9 +1,10 @@
 use super::{
     Dialect, Fit, ResponseFuture,
     future::{Limits, named},
+    learned::{Asked, Learned},
     told::Told,
 };
-use crate::{Capabilities, Error, Http, Invalid, Shape, Sink, What, chat};
+use crate::{Capabilities, Error, Http, Invalid, Models, Shape, Sink, What, chat};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::Full;
@@ -50,13 +51,16 @@ pub struct Client<D, T> {
     limits: Limits,
     sink: Option<Sink>,
     told: Told,
+    models: Models,
+    learned: Option<Learned>,
 }
 
 impl<D, T> Client<D, T> {
     /// Speaks `dialect` over `inner`.
     pub fn new(dialect: D, inner: T) -> Self {
         let limits = Limits { reply: REPLY_LIMIT, idle: IDLE };
-        Self { dialect, inner, limits, sink: None, told: Told::default() }
+        let (told, models) = (Told::default(), Models::default());
+        Self { dialect, inner, limits, sink: None, told, models, learned: None }
     }
 
     /// Sets the longest answer that is read, in bytes; a longer one is an error. Default 32 MiB.
@@ -89,10 +93,61 @@ impl<D, T> Client<D, T> {
         self
     }
 
+    /// Sets what is known of models. Default: the table that comes with seawall. What a model refuses is left out of what it is
+    /// sent, and told once; one that is not in the table is allowed everything.
+    #[must_use]
+    pub fn models(mut self, models: &Models) -> Self {
+        self.models = models.clone();
+        self.learned = self.learned.map(|_| Learned::default());
+        self
+    }
+
+    /// Remembers a setting that a model refused, for this client and its clones, and leaves it out from then on. Default: off,
+    /// as a refusal that is met each time is mended at its cause, and one mistaken answer would change every later request.
+    ///
+    /// The call that was refused fails all the same. What is remembered is the one setting that the answer names, if the request
+    /// had it: of an answer that names several of its settings, or a value and not the setting, nothing is.
+    ///
+    /// ```
+    /// # use bytes::Bytes;
+    /// # use http_body_util::Full;
+    /// use seawall::{Kind, chat, provider::OpenAi};
+    /// use tower::ServiceExt as _;
+    ///
+    /// # async fn picky(request: http::Request<Full<Bytes>>) -> std::io::Result<http::Response<String>> {
+    /// #     use http_body_util::BodyExt as _;
+    /// #     let body = request.into_body().collect().await.unwrap().to_bytes();
+    /// #     let refused = r#"{"error":{"message":"Unsupported parameter: 'seed' is not supported with this model."}}"#;
+    /// #     let reply = r#"{"choices":[{"message":{"content":"Blue."}}]}"#;
+    /// #     let is_refused = body.windows(4).any(|word| word == b"seed");
+    /// #     let status = if is_refused { 400 } else { 200 };
+    /// #     Ok(http::Response::builder().status(status).body(if is_refused { refused } else { reply }.to_owned()).unwrap())
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), seawall::Error> {
+    /// let client = OpenAi::new("sk-1").over(tower::service_fn(picky)).remember_refusals();
+    /// let question = chat::Request::new("sea-7b").user("What colour is the sea?").seed(7);
+    /// let error = client.clone().oneshot(question.clone()).await.unwrap_err();
+    /// assert_eq!(error.kind(), Kind::UnsupportedParameter); // "'seed' is not supported with this model"
+    /// assert_eq!(client.oneshot(question).await?.text(), "Blue."); // it went without
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn remember_refusals(mut self) -> Self {
+        self.learned.get_or_insert_default();
+        self
+    }
+
     /// The dialect that it speaks.
     #[must_use]
     pub fn dialect(&self) -> &D {
         &self.dialect
+    }
+
+    fn capabilities(&self, model: &str) -> Capabilities {
+        let learned = self.learned.as_ref().and_then(|learned| learned.get(model));
+        learned.unwrap_or_else(|| self.models.get(model))
     }
 
     fn tell(&self, request: &chat::Request, fit: &Fit) {
@@ -126,7 +181,7 @@ where
     }
 
     fn call(&mut self, request: chat::Request) -> Self::Future {
-        let mut fit = Fit::new(Capabilities::default());
+        let mut fit = Fit::new(self.capabilities(request.model_name()));
         match self.dialect.encode(&request, &mut fit) {
             Ok(mut encoded) => {
                 self.tell(&request, &fit);
@@ -134,7 +189,9 @@ where
                     Http.set_context(&mut encoded, context);
                 }
                 let future = self.inner.call(encoded.map(Full::new));
-                ResponseFuture::sending(self.dialect.clone(), future, self.limits)
+                let learned = self.learned.as_ref();
+                let asked = learned.map(|learned| Asked::new(learned, request, self.dialect.name(), fit));
+                ResponseFuture::sending(self.dialect.clone(), future, self.limits, asked)
             }
             Err(error) => {
                 // What was reserved for a request that is never sent must not stay with an idle client.

@@ -1,5 +1,6 @@
 use super::{
     Dialect,
+    learned::Asked,
     reading::{Progress, Reading},
 };
 use crate::{
@@ -29,6 +30,8 @@ pin_project! {
     pub struct ResponseFuture<D, F, B> {
         dialect: D,
         limits: Limits,
+        // Where refusals are remembered.
+        asked: Option<Box<Asked>>,
         #[pin]
         state: State<F, B>,
     }
@@ -54,12 +57,12 @@ pin_project! {
 }
 
 impl<D, F, B> ResponseFuture<D, F, B> {
-    pub(super) fn sending(dialect: D, future: F, limits: Limits) -> Self {
-        Self { dialect, limits, state: State::Sending { future } }
+    pub(super) fn sending(dialect: D, future: F, limits: Limits, asked: Option<Box<Asked>>) -> Self {
+        Self { dialect, limits, asked, state: State::Sending { future } }
     }
 
     pub(super) fn refused(dialect: D, error: Error, limits: Limits) -> Self {
-        Self { dialect, limits, state: State::Over { refused: Some(error) } }
+        Self { dialect, limits, asked: None, state: State::Over { refused: Some(error) } }
     }
 }
 
@@ -128,7 +131,11 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
         let output = ready!(self.as_mut().poll_reply(cx));
         // An answer that was not read to its end is let go now, and not whenever this future is dropped.
-        self.as_mut().project().state.set(State::Over { refused: None });
+        let mut this = self.as_mut().project();
+        this.state.set(State::Over { refused: None });
+        if let (Some(asked), Err(error)) = (this.asked.take(), &output) {
+            asked.learn(error);
+        }
         Poll::Ready(output.map_err(|error| named(error, &self.dialect)))
     }
 }

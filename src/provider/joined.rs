@@ -14,19 +14,20 @@ struct Key<F> {
     model: Capabilities,
 }
 
-/// The body of a request: the one that was sent before, or else what `write` makes.
+/// The body of a request: the one that was sent before, or else what `write` makes of it, as far as the model takes it.
 pub(super) fn body<F: PartialEq + Send + Sync + 'static>(
     request: &Request,
     form: &Arc<F>,
+    provider: &str,
     fit: &mut Fit,
-    write: impl FnOnce(&mut Fit) -> Result<Bytes, Invalid>,
+    write: impl FnOnce(&Request, &mut Fit) -> Result<Bytes, Invalid>,
 ) -> Result<Bytes, Invalid> {
     let is_it = |key: &Key<F>| is_same(&key.form, form) && key.model == *fit.model();
     if let Some(body) = request.kept().find(is_it) {
         return Ok(body);
     }
     let model = fit.model().clone();
-    let body = write(fit)?;
+    let body = write(&fit.settings(request, provider), fit)?;
     request.kept().keep(Arc::new(Key { form: Arc::clone(form), model }), body.clone());
     Ok(body)
 }

@@ -34,6 +34,7 @@ mod fit;
 mod future;
 mod ids;
 mod joined;
+mod learned;
 mod openai;
 mod reading;
 #[cfg(feature = "reqwest")]

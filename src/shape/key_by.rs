@@ -1,5 +1,5 @@
 use super::{Note, Replay, Shape};
-use crate::{Context, Ending, Trail};
+use crate::{Context, Ending, Sink, Trail};
 use std::fmt;
 
 /// A shape with another key for circuits: by what a closure says of a request.

@@ -2,6 +2,7 @@
 mod anthropic;
 mod both;
 mod history;
+mod models;
 mod openai;
 mod strict;
 

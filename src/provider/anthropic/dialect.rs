@@ -35,9 +35,9 @@ const VERSION: &str = "2023-06-01";
 /// - `thinking` of type `enabled`, set with `extra`, is left out of a request that answers calls which do not begin with its own
 ///   thinking, as those of another provider: it would be refused.
 /// - Arguments that are no JSON object go back as `{"INVALID_JSON": "…"}`, as its documentation proposes.
-/// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is what each model of its family takes: 4,096 for
-///   Claude 3, 8,192 for Claude 3.5 and for models that are not Claude, 32,000 for the others. A cut answer says so in its
-///   finish reason.
+/// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is the longest answer of the model, as the
+///   [table of models](crate::Models) has it; of one that is not there 32,000 for a Claude, 8,192 for any other. A cut answer
+///   says so in its finish reason.
 /// - It has no seed, which is left out, and no JSON without a schema, which is refused. Its schemas always bind.
 ///
 /// Prompts are cached with a field of its own: `request.extra("anthropic", "cache_control", json!({"type": "ephemeral"}))`.

@@ -19,16 +19,9 @@ use std::{borrow::Cow, sync::Arc};
 
 const IDS: IdRule = IdRule::up_to(64);
 
-/// The cap that each model of a family takes, by a part of its name; the first that fits holds. The table of models that
-/// is to come will know each one's own.
-const CAPS: [(&str, u32); 6] = [
-    ("claude-3-5", 8_192),
-    ("claude-3-7", 32_000),
-    ("claude-3-", 4_096),
-    ("claude-2", 4_096),
-    ("claude-instant", 4_096),
-    ("claude", 32_000),
-];
+/// The longest answer that is asked of a model which the table does not know: every Claude since 4.0 gives as much.
+const CAP: u32 = 32_000;
+/// And of models of others, which answer here too.
 const CAP_ELSEWHERE: u32 = 8_192;
 
 /// How a server wants a request. What was encoded is kept by it.
@@ -39,8 +32,9 @@ pub(super) struct Form {
 }
 
 pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
-    joined::body(request, form, fit, |fit| {
-        let settings = Settings { request, provider: &form.provider, is_thoughtless: false };
+    joined::body(request, form, &form.provider, fit, |request, fit| {
+        let settings =
+            Settings { request, provider: &form.provider, is_thoughtless: false, max_output: fit.model().max_output() };
         check(request, &form.provider, |field| settings.is_own(field))?;
         if matches!(request.format(), ResponseFormat::Json) {
             return Err(Invalid::new(
@@ -89,6 +83,8 @@ struct Settings<'a> {
     provider: &'a str,
     /// Whether `thinking` cannot be on, for what the history says.
     is_thoughtless: bool,
+    /// The longest answer of the model, where it is known.
+    max_output: Option<u32>,
 }
 
 impl Settings<'_> {
@@ -148,9 +144,8 @@ impl Settings<'_> {
     }
 
     fn cap(&self) -> u32 {
-        let model = self.request.model_name();
-        let family = || CAPS.iter().find(|(part, _)| model.contains(part));
-        self.request.token_cap().unwrap_or_else(|| family().map_or(CAP_ELSEWHERE, |(_, cap)| *cap))
+        let usual = if self.request.model_name().contains("claude") { CAP } else { CAP_ELSEWHERE };
+        self.request.token_cap().or(self.max_output).unwrap_or(usual)
     }
 
     /// A choice is refused where there is nothing to choose from, so that one which changes nothing then is not sent.

@@ -21,7 +21,7 @@ const OWN: [&str; 10] =
     ["model", "messages", "tools", "tool_choice", "temperature", "top_p", "stop", "seed", "stream", "n"];
 
 pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
-    joined::body(request, form, fit, |fit| {
+    joined::body(request, form, &form.provider, fit, |request, fit| {
         let own = |field: &str| match field {
             "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
             "response_format" => !matches!(request.format(), ResponseFormat::Text),
@@ -30,10 +30,11 @@ pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result
         };
         check(request, &form.provider, own)?;
         documents(request)?;
-        let cap = if fit.model().refuses("max_tokens") { "max_completion_tokens" } else { &form.cap };
+        let cap = fit.model().token_cap_field(&form.cap);
         let mut pieces = Vec::with_capacity(request.messages().len() + 1);
         if let Some(content) = request.system_text() {
-            pieces.push(json(&System { role: "system", content })?.into());
+            let role = if form.has_developer && fit.model().wants_developer() { "developer" } else { "system" };
+            pieces.push(json(&System { role, content })?.into());
         }
         for turn in &turns(request, form.ids, fit)? {
             turn::add(turn, form, fit, &mut pieces)?;

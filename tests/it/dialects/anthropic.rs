@@ -292,16 +292,20 @@ fn a_choice_is_said_in_its_words_and_only_where_there_is_something_to_choose() {
 }
 
 #[test]
-fn each_family_has_the_cap_that_its_models_take() {
+fn without_a_cap_the_longest_answer_of_the_model_is_asked_for() {
     let rows = [
         ("claude-3-haiku-20240307", 4_096),
         ("claude-3-5-haiku-latest", 8_192),
-        ("anthropic/claude-3-7-sonnet", 32_000),
         ("claude-opus-4-1", 32_000),
-        ("kimi-k2", 8_192),
+        ("claude-sonnet-4-5", 64_000),
+        ("claude-zephyr-9", 32_000),
+        ("some-other-model", 8_192),
     ];
     for (model, cap) in rows {
-        assert_eq!(asked(&question().model(model), "max_tokens"), json!(cap), "{model}");
+        let mut fit = Fit::new(seawall::Models::default().get(model));
+        let encoded = anthropic().encode(&question().model(model), &mut fit).unwrap().into_body();
+        let sent: Value = serde_json::from_slice(&encoded).unwrap();
+        assert_eq!((&sent["max_tokens"], fit.changes()), (&json!(cap), &[][..]), "{model}");
     }
 }
 
