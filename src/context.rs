@@ -27,12 +27,21 @@ pub struct Context {
     pub others: bool,
     /// The longest wait that is worth more than a switch to another route. Default zero.
     pub wait_at_most: Duration,
+    /// How long the head of a streamed answer may take, where a layer around the client cannot see it; `None`: as the client has it.
+    pub first_byte: Option<Duration>,
     pub(crate) switches: Switches,
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { deadline: None, sends_left: 6, others: false, wait_at_most: Duration::ZERO, switches: Switches::ALL }
+        Self {
+            deadline: None,
+            sends_left: 6,
+            others: false,
+            wait_at_most: Duration::ZERO,
+            first_byte: None,
+            switches: Switches::ALL,
+        }
     }
 }
 
@@ -71,6 +80,12 @@ impl Context {
     #[must_use]
     pub fn with_wait_at_most(self, wait: Duration) -> Self {
         Self { wait_at_most: wait, ..self }
+    }
+
+    /// Limits the wait for the head of a streamed answer.
+    #[must_use]
+    pub fn with_first_byte(self, most: Duration) -> Self {
+        Self { first_byte: Some(most), ..self }
     }
 
     /// How long until the deadline. Reads the clock only where there is one.

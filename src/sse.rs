@@ -60,6 +60,8 @@ pub struct Parser {
     /// The last line ended with a carriage return, so that a line feed still belongs to it.
     after_return: bool,
     finished: bool,
+    /// Each line is an event.
+    lines: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -96,7 +98,14 @@ impl Parser {
             state: State::Fresh,
             after_return: false,
             finished: false,
+            lines: false,
         }
+    }
+
+    /// A parser of JSON lines (NDJSON): each line that is not blank is an event without a name.
+    #[must_use]
+    pub fn lines(limit: usize) -> Self {
+        Self { lines: true, ..Self::new(limit) }
     }
 
     /// Takes the next bytes. Ask for frames until there are none before pushing more, so that little is held.
@@ -207,6 +216,10 @@ impl Parser {
     /// Reads a line into the event that is being collected.
     fn take(&mut self, line: Range<usize>) -> Option<Whole> {
         let text = &self.buffer[line.clone()];
+        if self.lines {
+            self.data.extend_from_slice(text);
+            return (!text.trim_ascii().is_empty()).then(|| self.given());
+        }
         if text.is_empty() {
             return match self.state {
                 State::Data => Some(self.given()),
@@ -250,7 +263,7 @@ impl Parser {
     }
 
     fn broken(&mut self) -> TooLong {
-        *self = Self { state: State::Broken, ..Self::new(self.limit) };
+        *self = Self { state: State::Broken, lines: self.lines, ..Self::new(self.limit) };
         TooLong { limit: self.limit }
     }
 }

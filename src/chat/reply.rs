@@ -55,6 +55,12 @@ impl Reply {
         Self { answer: Answer::default(), rest, trail: Trail::default(), skipped: 0 }
     }
 
+    /// Of items that hold to the protocol by themselves.
+    pub(crate) fn boxed(items: Items) -> Self {
+        let rest = Rest::Items(Mutex::new(items));
+        Self { answer: Answer::default(), rest, trail: Trail::default(), skipped: 0 }
+    }
+
     /// The next piece of a stream; `None` at its end, and at once for a whole reply.
     ///
     /// # Errors

@@ -86,7 +86,7 @@ impl Show for Item {
     }
 }
 
-pub(super) type Items = Pin<Box<dyn Stream<Item = Result<Item, Error>> + Send>>;
+pub(crate) type Items = Pin<Box<dyn Stream<Item = Result<Item, Error>> + Send>>;
 
 pin_project! {
     /// Holds a stream to its protocol, inside every guard: an end without [`Item::End`] becomes an error.

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{Capabilities, Error, Http, Invalid, Models, Shape, Sink, What, chat};
 use bytes::Bytes;
+use http::{HeaderValue, header::ACCEPT};
 use http_body::Body;
 use http_body_util::Full;
 use std::{
@@ -20,6 +21,9 @@ const REPLY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// As the idle timeout of a stream.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// A server that streams says so soon, or hangs.
+const FIRST_BYTE: Duration = Duration::from_secs(60);
 
 /// Asks a provider over any service of `http::Request`. One call is one send.
 ///
@@ -58,7 +62,7 @@ pub struct Client<D, T> {
 impl<D, T> Client<D, T> {
     /// Speaks `dialect` over `inner`.
     pub fn new(dialect: D, inner: T) -> Self {
-        let limits = Limits { reply: REPLY_LIMIT, idle: IDLE };
+        let limits = Limits { reply: REPLY_LIMIT, idle: IDLE, first_byte: FIRST_BYTE };
         let (told, models) = (Told::default(), Models::default());
         Self { dialect, inner, limits, sink: None, told, models, learned: None }
     }
@@ -83,6 +87,19 @@ impl<D, T> Client<D, T> {
             ));
         }
         self.limits.idle = most;
+        Ok(self)
+    }
+
+    /// Limits the wait for the head of an answer that is to come piece by piece. Default 60 s: a server that streams says so soon,
+    /// or hangs. A limit in the request's [`Context`](crate::Context) holds in its place: a stack sets it.
+    ///
+    /// # Errors
+    /// Refuses zero.
+    pub fn first_byte(mut self, most: Duration) -> Result<Self, Invalid> {
+        if most.is_zero() {
+            return Err(Invalid::new("first_byte", "zero would end every answer; set a longer time"));
+        }
+        self.limits.first_byte = most;
         Ok(self)
     }
 
@@ -185,13 +202,21 @@ where
         match self.dialect.encode(&request, &mut fit) {
             Ok(mut encoded) => {
                 self.tell(&request, &fit);
+                let mut limits = self.limits;
                 if let Some(context) = request.context() {
                     Http.set_context(&mut encoded, context);
+                    limits.first_byte = context.first_byte.unwrap_or(limits.first_byte);
+                }
+                let streamed = request.is_stream().then(|| request.clone());
+                if streamed.is_some() {
+                    encoded
+                        .headers_mut()
+                        .insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
                 }
                 let future = self.inner.call(encoded.map(Full::new));
                 let learned = self.learned.as_ref();
                 let asked = learned.map(|learned| Asked::new(learned, request, self.dialect.name(), fit));
-                ResponseFuture::sending(self.dialect.clone(), future, self.limits, asked)
+                ResponseFuture::sending(self.dialect.clone(), future, limits, streamed, asked)
             }
             Err(error) => {
                 // What was reserved for a request that is never sent must not stay with an idle client.

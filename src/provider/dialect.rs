@@ -1,4 +1,4 @@
-use super::Fit;
+use super::{Assemble, Fit};
 use crate::{Error, chat, classify::Classifier};
 use bytes::Bytes;
 use http::response::Parts;
@@ -16,6 +16,9 @@ pub trait Dialect: Clone + Send + 'static {
     /// The provider's name, for people and for the fields of [`extra`](chat::Request::extra).
     fn name(&self) -> Cow<'static, str>;
 
+    /// Puts streamed answers together.
+    type Assembler: Assemble;
+
     /// Judges failures, under the provider's name.
     fn classifier(&self) -> &Classifier;
 
@@ -30,4 +33,7 @@ pub trait Dialect: Clone + Send + 'static {
     /// # Errors
     /// What the answer means where it holds no reply. No text of the answer may go into `Display`.
     fn decode(&self, head: &Parts, body: &[u8]) -> Result<chat::Reply, Error>;
+
+    /// For one streamed answer.
+    fn assembler(&self) -> Self::Assembler;
 }

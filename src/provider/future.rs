@@ -1,13 +1,15 @@
 use super::{
     Dialect,
+    events::{Events, Facts},
     learned::Asked,
     reading::{Progress, Reading},
 };
 use crate::{
-    Error, chat,
+    Error, Kind, Phase, chat,
     classify::next_frame,
     time::{self, Sleep},
 };
+use http::{header::CONTENT_TYPE, response::Parts};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use std::{
@@ -20,20 +22,22 @@ use std::{
 };
 
 pin_project! {
-    /// Resolves to the reply once all of it has been read, judged and decoded.
+    /// Resolves to the reply: once all of it has been read, judged and decoded, or with the first content of a stream.
     ///
     /// `F` is the response future of the service below, and `B` the body of its response.
     ///
     /// # Cancel safety
     /// Dropping it drops the request below, which ends it upstream, and what was read of the answer.
     #[must_use = "futures do nothing unless polled"]
-    pub struct ResponseFuture<D, F, B> {
+    pub struct ResponseFuture<D: Dialect, F, B> {
         dialect: D,
         limits: Limits,
+        // Where the answer is to come piece by piece.
+        streamed: Option<chat::Request>,
         // Where refusals are remembered.
         asked: Option<Box<Asked>>,
         #[pin]
-        state: State<F, B>,
+        state: State<D::Assembler, F, B>,
     }
 }
 
@@ -44,25 +48,34 @@ pub(super) struct Limits {
     pub(super) reply: usize,
     /// Between two frames of a successful one.
     pub(super) idle: Duration,
+    /// To the head of one that is to come piece by piece.
+    pub(super) first_byte: Duration,
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F, B> {
-        Sending { #[pin] future: F },
+    enum State<A, F, B> {
+        Sending { #[pin] future: F, #[pin] head: Option<Sleep> },
+        Opening { events: Option<Pin<Box<Events<A, B>>>> },
         Reading { reading: Reading, #[pin] body: B, #[pin] silence: Option<Sleep> },
         /// With the error of a request that could not be encoded, until that is told.
         Over { refused: Option<Error> },
     }
 }
 
-impl<D, F, B> ResponseFuture<D, F, B> {
-    pub(super) fn sending(dialect: D, future: F, limits: Limits, asked: Option<Box<Asked>>) -> Self {
-        Self { dialect, limits, asked, state: State::Sending { future } }
+impl<D: Dialect, F, B> ResponseFuture<D, F, B> {
+    pub(super) fn sending(
+        dialect: D,
+        future: F,
+        limits: Limits,
+        streamed: Option<chat::Request>,
+        asked: Option<Box<Asked>>,
+    ) -> Self {
+        Self { dialect, limits, streamed, asked, state: State::Sending { future, head: None } }
     }
 
     pub(super) fn refused(dialect: D, error: Error, limits: Limits) -> Self {
-        Self { dialect, limits, asked: None, state: State::Over { refused: Some(error) } }
+        Self { dialect, limits, streamed: None, asked: None, state: State::Over { refused: Some(error) } }
     }
 }
 
@@ -79,14 +92,42 @@ where
         let mut frames = 0;
         loop {
             let next = match this.state.as_mut().project() {
-                StateProj::Sending { future } => match ready!(future.poll(cx)) {
-                    Ok(response) => {
+                StateProj::Sending { future, mut head } => match future.poll(cx) {
+                    Poll::Pending => {
+                        if this.streamed.is_none() {
+                            return Poll::Pending;
+                        }
+                        if head.is_none() {
+                            head.set(Some(time::sleep(this.limits.first_byte)));
+                        }
+                        ready!(head.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
+                        return Poll::Ready(Err(Error::provider(Kind::Timeout).with_phase(Phase::FirstByte)));
+                    }
+                    Poll::Ready(Ok(response)) => {
                         let (head, body) = response.into_parts();
+                        if let Some(request) = this.streamed.take().filter(|_| streams(&head)) {
+                            let facts = Facts::new(this.dialect, head.headers, request);
+                            let events = Events::new(this.dialect.assembler(), body, facts, *this.limits);
+                            // The one box of a stream, in which the reply keeps it.
+                            this.state.set(State::Opening { events: Some(Box::pin(events)) });
+                            continue;
+                        }
                         let reading = Reading::new(head, body.size_hint().lower(), *this.limits)?;
                         State::Reading { reading, body, silence: None }
                     }
-                    Err(error) => return Poll::Ready(Err(this.dialect.classifier().transport(error.into()))),
+                    Poll::Ready(Err(error)) => {
+                        return Poll::Ready(Err(this.dialect.classifier().transport(error.into())));
+                    }
                 },
+                StateProj::Opening { events } => {
+                    if let Some(events) = events {
+                        ready!(events.as_mut().poll_content(cx))?;
+                    }
+                    match events.take() {
+                        Some(events) => return Poll::Ready(Ok(chat::Reply::boxed(events))),
+                        None => return Poll::Pending,
+                    }
+                }
                 StateProj::Reading { reading, body, mut silence } => match next_frame(body, &mut frames, cx) {
                     Poll::Pending => {
                         if silence.is_none() {
@@ -145,7 +186,14 @@ pub(super) fn named<D: Dialect>(error: Error, dialect: &D) -> Error {
     if error.provider_name().is_some() { error } else { error.with_provider(dialect.name()) }
 }
 
-impl<D, F, B> fmt::Debug for ResponseFuture<D, F, B> {
+/// Whether the answer comes piece by piece, as it was asked for: some answer with a whole reply, or a whole error, all the same.
+fn streams(head: &Parts) -> bool {
+    let kind = head.headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
+    let is = |name: &[u8]| kind.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    head.status.is_success() && !is(b"application/json")
+}
+
+impl<D: Dialect, F, B> fmt::Debug for ResponseFuture<D, F, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseFuture").finish_non_exhaustive()
     }

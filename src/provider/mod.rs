@@ -27,9 +27,11 @@
 //! # On drop
 //! The request below is dropped, which ends it upstream. What was read of the answer is lost.
 mod anthropic;
+mod assemble;
 mod check;
 mod client;
 mod dialect;
+mod events;
 mod fit;
 mod future;
 mod ids;
@@ -44,6 +46,7 @@ mod turns;
 mod wire;
 
 pub use anthropic::Anthropic;
+pub use assemble::{Assemble, Stage};
 pub use client::Client;
 pub use dialect::Dialect;
 pub use fit::Fit;

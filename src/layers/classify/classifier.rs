@@ -71,7 +71,7 @@ impl Classifier {
         self.frame_of(event, data, &HeaderMap::new())
     }
 
-    pub(super) fn frame_of(&self, event: Option<&str>, data: &[u8], headers: &HeaderMap) -> Option<Error> {
+    pub(crate) fn frame_of(&self, event: Option<&str>, data: &[u8], headers: &HeaderMap) -> Option<Error> {
         match body::read(data) {
             Body::Json(value) => {
                 let found = envelope::error_in(event, &value).or_else(|| envelope::cut_by_filter(&value))?;

@@ -1,4 +1,5 @@
 use super::{
+    assembler::Assembler,
     decode,
     encode::{self, Form},
 };
@@ -147,6 +148,8 @@ impl Anthropic {
 }
 
 impl Dialect for Anthropic {
+    type Assembler = Assembler;
+
     fn name(&self) -> Cow<'static, str> {
         self.0.name.clone()
     }
@@ -165,6 +168,10 @@ impl Dialect for Anthropic {
 
     fn decode(&self, _: &Parts, body: &[u8]) -> Result<chat::Reply, Error> {
         decode::reply(body, &self.0.name)
+    }
+
+    fn assembler(&self) -> Assembler {
+        Assembler::new(&self.0.name)
     }
 }
 

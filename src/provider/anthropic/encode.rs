@@ -182,6 +182,9 @@ impl Serialize for Settings<'_> {
         if let ResponseFormat::JsonSchema { schema, .. } = request.format() {
             map.serialize_entry("output_config", &Output { format: Format::JsonSchema { schema } })?;
         }
+        if request.is_stream() {
+            map.serialize_entry("stream", &true)?;
+        }
         for (field, value) in request.extras(provider).filter(|(field, value)| !self.is_refused(field, value)) {
             map.serialize_entry(field, value)?;
         }

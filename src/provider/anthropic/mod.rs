@@ -1,4 +1,5 @@
 //! Anthropic's messages.
+mod assembler;
 mod blocks;
 mod decode;
 mod dialect;

@@ -1,4 +1,5 @@
 use super::{
+    assembler::Assembler,
     decode, encode,
     form::{Form, Thoughts},
 };
@@ -89,6 +90,7 @@ impl OpenAi {
                 cap: Cow::Borrowed("max_completion_tokens"),
                 seed: Cow::Borrowed("seed"),
                 has_developer: true,
+                tells_usage_if_asked: true,
                 ids: IdRule::up_to(LONGEST_ID),
                 no_text: NoText::default(),
                 thoughts: Thoughts::Never,
@@ -191,6 +193,8 @@ impl OpenAi {
 }
 
 impl Dialect for OpenAi {
+    type Assembler = Assembler;
+
     fn name(&self) -> Cow<'static, str> {
         self.0.name.clone()
     }
@@ -211,6 +215,10 @@ impl Dialect for OpenAi {
 
     fn decode(&self, _: &Parts, body: &[u8]) -> Result<chat::Reply, Error> {
         decode::reply(body, &self.0.name)
+    }
+
+    fn assembler(&self) -> Assembler {
+        Assembler::new(&self.0.name)
     }
 }
 

@@ -99,11 +99,22 @@ impl Serialize for Settings<'_> {
         optional(&mut map, "stop", Some(request.stops()).filter(|stops| !stops.is_empty()))?;
         optional(&mut map, &form.seed, request.chosen_seed())?;
         optional(&mut map, "response_format", Format::of(request.format()))?;
+        if request.is_stream() {
+            map.serialize_entry("stream", &true)?;
+            let is_set = request.extras(&form.provider).any(|(field, _)| field == "stream_options");
+            let usage = form.tells_usage_if_asked && !is_set;
+            optional(&mut map, "stream_options", usage.then_some(StreamOptions { include_usage: true }))?;
+        }
         for (field, value) in request.extras(&form.provider) {
             map.serialize_entry(field, value)?;
         }
         map.end()
     }
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 struct Tools<'a>(&'a [Tool]);

@@ -13,6 +13,8 @@ pub(super) struct Form {
     pub(super) seed: Cow<'static, str>,
     /// Whether models that ask for it are told as `developer` what others are told as `system`.
     pub(super) has_developer: bool,
+    /// Whether a stream tells its usage only where `stream_options` ask for it.
+    pub(super) tells_usage_if_asked: bool,
     pub(super) ids: IdRule,
     pub(super) no_text: NoText,
     pub(super) thoughts: Thoughts,

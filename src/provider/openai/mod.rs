@@ -1,4 +1,5 @@
 //! OpenAI's chat completions, which many others speak too.
+mod assembler;
 mod content;
 mod decode;
 mod dialect;

@@ -22,6 +22,7 @@ pub struct AttemptTimeoutLayer<H = Bare> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) stream: Duration,
+    pub(super) first_token: Option<Duration>,
     pub(super) whole: Duration,
     pub(super) idle: Duration,
 }
@@ -30,7 +31,7 @@ impl AttemptTimeoutLayer {
     /// With the default limits: 60 s to the first byte of a stream, 600 s to that of a whole reply, 60 s idle.
     pub fn new() -> Self {
         let seconds = Duration::from_secs;
-        let limits = Limits { stream: seconds(60), whole: seconds(600), idle: seconds(60) };
+        let limits = Limits { stream: seconds(60), first_token: None, whole: seconds(600), idle: seconds(60) };
         Self { limits, sink: None, shape: Bare }
     }
 }
@@ -42,14 +43,25 @@ impl Default for AttemptTimeoutLayer {
 }
 
 impl<H> AttemptTimeoutLayer<H> {
-    /// Limits the time to the head of a stream. Default 60 s: a model streams its first words soon, or hangs.
+    /// Limits the time to the head of a stream. Default 60 s: a server that streams says so soon, or hangs.
     ///
-    /// To [`Bare`] nothing is a stream; take [`Http`](crate::Http).
+    /// To [`Bare`] nothing is a stream; take [`Http`](crate::Http). The reply of a chat is there with its first content: its client
+    /// is told of this limit in the [`Context`](crate::Context).
     ///
     /// # Errors
     /// Refuses zero.
     pub fn first_byte(mut self, most: Duration) -> Result<Self, Invalid> {
         self.limits.stream = limit("first_byte", most)?;
+        Ok(self)
+    }
+
+    /// Limits the time to the first content of a stream, where a response is there with it, as the reply of a chat is. Comments and
+    /// pings do not count. Default: that of a whole reply, as models think for long.
+    ///
+    /// # Errors
+    /// Refuses zero.
+    pub fn first_token(mut self, most: Duration) -> Result<Self, Invalid> {
+        self.limits.first_token = Some(limit("first_token", most)?);
         Ok(self)
     }
 

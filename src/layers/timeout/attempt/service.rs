@@ -24,10 +24,18 @@ impl<S, H> AttemptTimeout<S, H> {
     where
         H: Shape<Req>,
     {
-        let limit = match self.shape.streams(request) {
-            true => self.limits.stream,
-            false => self.limits.whole,
+        let (streams, shows_head) = (self.shape.streams(request), self.shape.shows_head());
+        let (phase, limit) = match (streams, shows_head) {
+            (true, true) => (Phase::FirstByte, self.limits.stream),
+            (true, false) => (Phase::FirstToken, self.limits.first_token.unwrap_or(self.limits.whole)),
+            (false, _) => (Phase::FirstByte, self.limits.whole),
         };
+        if streams
+            && !shows_head
+            && let Some(context) = self.shape.context(request)
+        {
+            self.shape.set_context(request, context.with_first_byte(self.limits.stream));
+        }
         if let Some(context) = self.shape.context(request) {
             let now = time::now();
             let left = context.deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -36,7 +44,7 @@ impl<S, H> AttemptTimeout<S, H> {
                 _ => self.shape.set_context(request, context.with_deadline(time::after(now, limit))),
             }
         }
-        Timer::after(Phase::FirstByte, limit, self.sink.clone())
+        Timer::after(phase, limit, self.sink.clone())
     }
 }
 
