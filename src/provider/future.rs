@@ -1,7 +1,8 @@
 use super::{
     Dialect,
-    events::{Events, Facts},
+    events::Events,
     learned::Asked,
+    reader::Facts,
     reading::{Progress, Reading},
 };
 use crate::{

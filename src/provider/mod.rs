@@ -38,6 +38,7 @@ mod ids;
 mod joined;
 mod learned;
 mod openai;
+mod reader;
 mod reading;
 #[cfg(feature = "reqwest")]
 mod reqwest;
