@@ -2,6 +2,7 @@
 mod anthropic;
 mod both;
 mod openai;
+mod replies;
 mod strict;
 
 use http::Response;
