@@ -67,11 +67,33 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
     Ok(Message::new(Role::Assistant, parts))
 }
 
-/// Thoughts that are no text are left out.
+/// What the model thought, in a text or, as OpenRouter has it, in a list that must come back unmodified. Thoughts that are
+/// neither are left out.
 fn thoughts(spoken: &Spoken<'_>, provider: &Arc<str>) -> Option<Part> {
-    let raw = spoken.reasoning_content.or(spoken.reasoning)?;
-    let text = word(Some(raw)).filter(|text| !text.is_empty())?;
+    let mut plain = [spoken.reasoning_content, spoken.reasoning].into_iter().flatten().filter_map(|raw| {
+        let text = word(Some(raw)).filter(|text| !text.is_empty())?;
+        Some((text, raw))
+    });
+    let (text, raw) = match (plain.next(), spoken.reasoning_details.filter(|list| has_items(list))) {
+        (Some((text, _)), Some(details)) => (text, details),
+        (None, Some(details)) => (detailed(details), details),
+        (plain, None) => plain?,
+    };
     Some(Part::Reasoning(Reasoning::new(text, Native::new(Arc::clone(provider), raw.to_owned()))))
+}
+
+/// The texts of the details that show theirs; others are encrypted.
+fn detailed(details: &RawValue) -> Box<str> {
+    let mut texts = String::new();
+    let _ = each(details, |detail| {
+        if detail.get().starts_with('{')
+            && let Ok(Detail { text, summary }) = object(detail)
+        {
+            texts.extend(word(text.or(summary)));
+        }
+        Ok(())
+    });
+    texts.into()
 }
 
 /// A string, or a list of pieces as Mistral writes it. Those that are no text are passed over, and empty texts.
@@ -170,6 +192,8 @@ struct Spoken<'a> {
     #[serde(borrow)]
     reasoning: Option<&'a RawValue>,
     #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
     annotations: Option<&'a RawValue>,
     refusal: Option<String>,
     #[serde(borrow)]
@@ -180,6 +204,14 @@ struct Spoken<'a> {
 struct Piece<'a> {
     #[serde(borrow)]
     text: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Detail<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
