@@ -59,8 +59,8 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
     })?;
     parts.extend(refusal.map(Part::Refusal));
     each_call(spoken.tool_calls, |Call { id, function }| {
-        let arguments = function.arguments.map_or(Ok("".into()), argument_text)?;
-        let id = id.map_or(Ok("".into()), from_raw::<Box<str>>)?;
+        let arguments = function.arguments.map(argument_text).transpose()?.unwrap_or_default();
+        let id = id.map(from_raw::<Box<str>>).transpose()?.unwrap_or_default();
         parts.push(Part::ToolCall(ToolCall::new(id, from_raw::<Box<str>>(function.name)?, arguments)));
         Ok(())
     })?;
