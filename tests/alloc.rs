@@ -3,6 +3,9 @@
 //! No runtime is running, so a success that armed a timer would panic.
 #![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "alloc/answers.rs"]
+mod answers;
+
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
@@ -22,7 +25,6 @@ use seawall::{
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::{
     alloc::System,
-    convert::Infallible,
     future::{Future, Ready, ready},
     hint::black_box,
     pin::{Pin, pin},
@@ -49,45 +51,8 @@ fn main() {
     stacks();
     http_bodies();
     what_is_not_free();
-    answers_of_many_parts();
-    blocks_of_many_parts();
+    answers::are_bounded();
     long_histories();
-}
-
-/// Answers made to take many times their size in memory: counted is all that was ever asked for, freed or not.
-fn answers_of_many_parts() {
-    const BYTES: usize = 1 << 20;
-    for part in [r#"{"a":0},"#, "0,", "{},", r#"{"message":{}},"#] {
-        for (open, close) in [(r#"{"choices":["#, r#"{}]}"#), (r#"{"choices":[{"message":{"content":["#, r#"{}]}}]}"#)]
-        {
-            let body = Bytes::from([open, &part.repeat(BYTES / part.len()), close].concat());
-            let canned = service_fn(|_: Request<Full<Bytes>>| {
-                ready(Ok::<_, Infallible>(Response::new(Full::new(body.clone()))))
-            });
-            let mut client = OpenAi::without_key().over(canned);
-            let region = Region::new(ALLOCATOR);
-            let _ = black_box(ask(&mut client, chat::Request::new("m").user("x")));
-            let change = region.change();
-            let asked = change.bytes_allocated + usize::try_from(change.bytes_reallocated).unwrap_or_default();
-            assert!(asked < 4 * BYTES, "{part} in {open}: {asked} bytes for an answer of {BYTES}");
-        }
-    }
-    println!("answers of many parts: below four times their size");
-}
-
-/// The same of Anthropic's, whose unknown blocks are kept, to a number.
-fn blocks_of_many_parts() {
-    const BYTES: usize = 1 << 20;
-    let (head, ()) = Response::new(()).into_parts();
-    for part in [r#"{"a":0},"#, "0,", "{},", r#"{"type":"x"},"#, r#"{"type":"text","text":""},"#] {
-        let body = [r#"{"content":["#, &part.repeat(BYTES / part.len()), "{}]}"].concat();
-        let region = Region::new(ALLOCATOR);
-        let _ = black_box(Anthropic::without_key().decode(&head, body.as_bytes()));
-        let change = region.change();
-        let asked = change.bytes_allocated + usize::try_from(change.bytes_reallocated).unwrap_or_default();
-        assert!(asked < 4 * BYTES, "{part}: {asked} bytes for an answer of {BYTES}");
-    }
-    println!("blocks of many parts: below four times their size");
 }
 
 /// A second attempt sends the very body of the first; a history that grows is joined from the turns that were encoded before.

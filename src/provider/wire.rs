@@ -4,8 +4,13 @@ use http::{
     HeaderMap, HeaderValue, Uri,
     header::{ACCEPT, CONTENT_TYPE},
 };
-use serde::{Serialize, de::DeserializeOwned, ser::SerializeMap};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor},
+    ser::SerializeMap,
+};
 use serde_json::{error::Category, value::RawValue};
+use std::fmt;
 
 /// The URL of a base and what follows it, each with a query of its own.
 pub(super) fn uri(base_url: &str, path: &str) -> Result<Uri, Invalid> {
@@ -74,15 +79,69 @@ pub(super) fn unreadable(error: &serde_json::Error) -> Error {
         Category::Syntax | Category::Io => (Kind::Transport, "the answer is damaged"),
         Category::Data => (Kind::Unknown, "the answer is not of this dialect"),
     };
-    let place = format!("{what} (line {}, column {})", error.line(), error.column());
+    let place = match error.line() {
+        0 => what.to_owned(),
+        line => format!("{what} (line {line}, column {})", error.column()),
+    };
     Error::provider(kind).with_phase(Phase::Body).with_message(place)
 }
 
 /// A name that is no text is left out: a paid answer is not refused for it.
 pub(super) fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
-    from_raw(raw?).ok()
+    from_raw(raw.filter(|raw| raw.get().starts_with('"'))?).ok()
 }
 
 pub(super) fn from_raw<T: DeserializeOwned>(raw: &RawValue) -> Result<T, serde_json::Error> {
     serde_json::from_str(raw.get())
+}
+
+/// The empty text, as JSON: what is longer holds something.
+pub(super) const NO_TEXT: &str = "\"\"";
+
+/// What an object says. serde takes a list of the fields for it too, which is shorter than all that is made of it here.
+pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, serde_json::Error> {
+    match raw.get().starts_with('{') {
+        true => serde_json::from_str(raw.get()),
+        false => Err(serde_json::Error::custom("not an object")),
+    }
+}
+
+pub(super) fn has_items(list: &RawValue) -> bool {
+    from_raw::<Vec<IgnoredAny>>(list).is_ok_and(|items| !items.is_empty()) // which take no room
+}
+
+/// Hands over the items of a list, one by one, up to the first that is refused.
+///
+/// What is made of them takes more room than they do. Gone through twice, a list is known before anything is made of it.
+pub(super) fn each<'a>(
+    list: &'a RawValue,
+    take: impl FnMut(&'a RawValue) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    let mut refused = None;
+    let read = serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, refused: &mut refused });
+    refused.map_or(read, Err)
+}
+
+struct Each<'r, F> {
+    take: F,
+    /// Kept as it is, since it tells damage from another dialect.
+    refused: &'r mut Option<serde_json::Error>,
+}
+
+impl<'a, F: FnMut(&'a RawValue) -> Result<(), serde_json::Error>> Visitor<'a> for Each<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element()? {
+            if let Err(error) = (self.take)(item) {
+                *self.refused = Some(error);
+                return Err(A::Error::custom("refused"));
+            }
+        }
+        Ok(())
+    }
 }

@@ -4,6 +4,7 @@ mod both;
 mod history;
 mod models;
 mod openai;
+mod replies;
 mod strict;
 
 use http::Response;

@@ -2,14 +2,11 @@
 use crate::{
     Error, Kind, Usage,
     chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
-    provider::wire::{bare, from_raw, unreadable, word},
+    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, object, unreadable, word},
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, Error as _, IgnoredAny, SeqAccess, Visitor},
-};
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 /// Blocks that seawall does not know are kept up to this number, since they cost more memory here than on the wire.
 const UNKNOWN: usize = 1024;
@@ -19,10 +16,7 @@ pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
     let Some(content) = wire.content else {
         return Err(Error::provider(Kind::Server).with_message("the answer has no content"));
     };
-    let mut json = serde_json::Deserializer::from_str(content.get());
-    let parts = Blocks { provider: provider.into(), room: UNKNOWN }
-        .deserialize(&mut json)
-        .map_err(|error| unreadable(&error))?;
+    let parts = parts(content, provider).map_err(|error| unreadable(&error))?;
     let mut answer = Answer::new(Message::new(Role::Assistant, parts))
         .with_finish_reason(word(wire.stop_reason).map(finish_reason))
         .with_usage(wire.usage.and_then(usage));
@@ -57,69 +51,60 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     Some(usage)
 }
 
-/// Reads the blocks one by one.
-struct Blocks {
-    provider: Arc<str>,
-    /// For how many unknown ones more.
-    room: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for Blocks {
-    type Value = Vec<Part>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Part>, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Blocks {
-    type Value = Vec<Part>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of blocks")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut blocks: A) -> Result<Vec<Part>, A::Error> {
-        let mut parts = Vec::new();
-        while let Some(raw) = blocks.next_element::<&RawValue>()? {
-            parts.extend(self.part(raw).map_err(|_| A::Error::custom("a block that is none"))?);
+/// Room is made for as many as there are: one takes several times of what it does on the wire.
+fn parts(content: &RawValue, provider: &str) -> Result<Vec<Part>, serde_json::Error> {
+    let provider = Arc::from(provider);
+    let (mut count, mut room) = (0, UNKNOWN);
+    each(content, |raw| {
+        count += usize::from(kept(raw, &mut room)?.is_some());
+        Ok(())
+    })?;
+    let mut parts = Vec::with_capacity(count);
+    room = UNKNOWN;
+    each(content, |raw| {
+        if let Some(kind) = kept(raw, &mut room)? {
+            parts.push(part(&kind, raw, &provider)?);
         }
-        Ok(parts)
-    }
+        Ok(())
+    })?;
+    Ok(parts)
 }
 
-impl Blocks {
-    fn part(&mut self, raw: &RawValue) -> Result<Option<Part>, serde_json::Error> {
-        let provider = &self.provider;
-        let native = |json: &RawValue| Native::new(Arc::clone(provider), json.to_owned());
-        let Kindred { kind } = serde_json::from_str(raw.get())?;
-        Ok(match &*kind {
-            "" => None,
-            "text" => {
-                let Said { text, citations } = serde_json::from_str(raw.get())?;
-                let citations = citations.filter(|list| has_items(list)).map(native);
-                (!text.is_empty()).then(|| Part::Text(Text::from(text).with_citations(citations)))
-            }
-            "thinking" => {
-                let Thought { thinking } = serde_json::from_str(raw.get())?;
-                Some(Part::Reasoning(Reasoning::new(thinking, native(raw))))
-            }
-            "redacted_thinking" => Some(Part::Reasoning(Reasoning::new("", native(raw)))),
-            "tool_use" => {
-                let Called { id, name, input } = serde_json::from_str(raw.get())?;
-                Some(Part::ToolCall(ToolCall::new(id, name, input.get())))
-            }
-            _ => {
-                let kept = (self.room > 0).then(|| Part::Native(native(raw)));
-                self.room = self.room.saturating_sub(1);
-                kept
-            }
-        })
-    }
+/// The kind of a block that becomes a part. There is room for so many more unknown ones.
+fn kept<'a>(raw: &'a RawValue, room: &mut usize) -> Result<Option<Cow<'a, str>>, serde_json::Error> {
+    let Kindred { kind } = object(raw)?;
+    let kept = match &*kind {
+        "" => false,
+        "text" => object::<Said<'_>>(raw)?.text.get() != NO_TEXT,
+        "thinking" | "redacted_thinking" | "tool_use" => true,
+        _ => {
+            let kept = *room > 0;
+            *room = room.saturating_sub(1);
+            kept
+        }
+    };
+    Ok(kept.then_some(kind))
 }
 
-fn has_items(list: &RawValue) -> bool {
-    serde_json::from_str::<Vec<IgnoredAny>>(list.get()).is_ok_and(|items| !items.is_empty())
+fn part(kind: &str, raw: &RawValue, provider: &Arc<str>) -> Result<Part, serde_json::Error> {
+    let native = |json: &RawValue| Native::new(Arc::clone(provider), json.to_owned());
+    Ok(match kind {
+        "text" => {
+            let Said { text, citations } = object(raw)?;
+            let citations = citations.filter(|list| has_items(list)).map(native);
+            Part::Text(Text::from(from_raw::<String>(text)?).with_citations(citations))
+        }
+        "thinking" => {
+            let Thought { thinking } = object(raw)?;
+            Part::Reasoning(Reasoning::new(thinking, native(raw)))
+        }
+        "redacted_thinking" => Part::Reasoning(Reasoning::new("", native(raw))),
+        "tool_use" => {
+            let Called { id, name, input } = object(raw)?;
+            Part::ToolCall(ToolCall::new(id, name, input.get()))
+        }
+        _ => Part::Native(native(raw)),
+    })
 }
 
 #[derive(Deserialize)]
@@ -144,7 +129,8 @@ struct Kindred<'a> {
 
 #[derive(Deserialize)]
 struct Said<'a> {
-    text: String,
+    #[serde(borrow)]
+    text: &'a RawValue,
     #[serde(borrow)]
     citations: Option<&'a RawValue>,
 }

@@ -2,14 +2,14 @@
 use crate::{
     Error, Kind, Usage,
     chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
-    provider::wire::{bare, from_raw, unreadable, word},
+    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, object, unreadable, word},
 };
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 /// Reads the first choice.
 pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
@@ -33,48 +33,97 @@ pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
     Ok(Reply::whole(answer))
 }
 
+/// Room is made for as many parts as there are: one takes several times of what it does on the wire.
 fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Error> {
-    let mut parts =
-        Vec::from_iter(spoken.reasoning_content.or(spoken.reasoning).and_then(|raw| thoughts(raw, provider)));
-    if let Some(content) = spoken.content {
-        parts.extend(cited(texts(content)?, spoken.annotations, provider));
-    }
-    parts.extend(spoken.refusal.filter(|text| !text.is_empty()).map(Part::Refusal));
-    for call in spoken.tool_calls.unwrap_or_default() {
-        let Called { name, arguments } = call.function;
-        let arguments = arguments.map_or(Ok(String::new()), argument_text)?;
-        parts.push(Part::ToolCall(ToolCall::new(call.id.unwrap_or_default(), name, arguments)));
-    }
+    let provider = Arc::from(provider);
+    let thoughts = thoughts(&spoken, &provider);
+    let refusal = spoken.refusal.filter(|text| !text.is_empty());
+    let mut count = usize::from(thoughts.is_some()) + usize::from(refusal.is_some());
+    each_text(spoken.content, |_| {
+        count += 1;
+        Ok(())
+    })?;
+    each_call(spoken.tool_calls, |_| {
+        count += 1;
+        Ok(())
+    })?;
+    let mut parts = Vec::with_capacity(count);
+    parts.extend(thoughts);
+    // What an answer cites is told apart from its text, which is one: it goes to the first.
+    let mut citations = spoken.annotations.filter(|list| has_items(list));
+    each_text(spoken.content, |text| {
+        let text = Text::from(from_raw::<String>(text)?);
+        let citations = citations.take().map(|list| Native::new(Arc::clone(&provider), list.to_owned()));
+        parts.push(Part::Text(text.with_citations(citations)));
+        Ok(())
+    })?;
+    parts.extend(refusal.map(Part::Refusal));
+    each_call(spoken.tool_calls, |Call { id, function }| {
+        let arguments = function.arguments.map(argument_text).transpose()?.unwrap_or_default();
+        let id = id.map(from_raw::<Box<str>>).transpose()?.unwrap_or_default();
+        parts.push(Part::ToolCall(ToolCall::new(id, from_raw::<Box<str>>(function.name)?, arguments)));
+        Ok(())
+    })?;
     Ok(Message::new(Role::Assistant, parts))
 }
 
-/// What an answer cites is told apart from its text, which is one: it goes to the first.
-fn cited(texts: Vec<Text>, annotations: Option<&RawValue>, provider: &str) -> impl Iterator<Item = Part> {
-    let some = annotations.filter(|list| from_raw::<Vec<IgnoredAny>>(list).is_ok_and(|list| !list.is_empty()));
-    let mut citations = some.map(|list| Native::new(provider, list.to_owned()));
-    texts.into_iter().map(move |text| Part::Text(text.with_citations(citations.take())))
-}
-
-/// Thoughts that are no text are left out.
-fn thoughts(raw: &RawValue, provider: &str) -> Option<Part> {
-    let text = word(Some(raw)).filter(|text| !text.is_empty())?;
-    Some(Part::Reasoning(Reasoning::new(text, Native::new(provider, raw.to_owned()))))
-}
-
-/// A string, or a list of pieces as Mistral writes it; pieces that are no text are passed over.
-fn texts(content: &RawValue) -> Result<Vec<Text>, serde_json::Error> {
-    let Texts(texts) = match content.get().starts_with('[') {
-        true => from_raw(content)?,
-        false => Texts(vec![from_raw(content)?]),
+/// What the model thought, in a text or, as OpenRouter has it, in a list that must come back unmodified. Thoughts that are
+/// neither are left out.
+fn thoughts(spoken: &Spoken<'_>, provider: &Arc<str>) -> Option<Part> {
+    let mut plain = [spoken.reasoning_content, spoken.reasoning].into_iter().flatten().filter_map(|raw| {
+        let text = word(Some(raw)).filter(|text| !text.is_empty())?;
+        Some((text, raw))
+    });
+    let (text, raw) = match (plain.next(), spoken.reasoning_details.filter(|list| has_items(list))) {
+        (Some((text, _)), Some(details)) => (text, details),
+        (None, Some(details)) => (detailed(details), details),
+        (plain, None) => plain?,
     };
-    Ok(texts.into_iter().filter(|text| !text.is_empty()).map(Text::from).collect())
+    Some(Part::Reasoning(Reasoning::new(text, Native::new(Arc::clone(provider), raw.to_owned()))))
+}
+
+/// The texts of the details that show theirs; others are encrypted.
+fn detailed(details: &RawValue) -> Box<str> {
+    let mut texts = String::new();
+    let _ = each(details, |detail| {
+        if detail.get().starts_with('{')
+            && let Ok(Detail { text, summary }) = object(detail)
+        {
+            texts.extend(word(text.or(summary)));
+        }
+        Ok(())
+    });
+    texts.into()
+}
+
+/// A string, or a list of pieces as Mistral writes it. Those that are no text are passed over, and empty texts.
+fn each_text<'a>(
+    content: Option<&'a RawValue>,
+    mut take: impl FnMut(&'a RawValue) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    let mut take = |text: &'a RawValue| if text.get() == NO_TEXT { Ok(()) } else { take(text) };
+    match content {
+        Some(list) if list.get().starts_with('[') => each(list, |piece| {
+            let Piece { text } = object(piece)?;
+            text.map_or(Ok(()), &mut take)
+        }),
+        Some(text) => take(text),
+        None => Ok(()),
+    }
+}
+
+fn each_call<'a>(
+    calls: Option<&'a RawValue>,
+    mut take: impl FnMut(Call<'a>) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    calls.map_or(Ok(()), |list| each(list, |call| take(object(call)?)))
 }
 
 /// The text of the arguments as the model wrote it; a server that sends the object itself gives it as it stands.
-fn argument_text(arguments: &RawValue) -> Result<String, serde_json::Error> {
+fn argument_text(arguments: &RawValue) -> Result<Box<str>, serde_json::Error> {
     match arguments.get().starts_with('"') {
         true => from_raw(arguments),
-        false => Ok(arguments.get().to_owned()),
+        false => Ok(arguments.get().into()),
     }
 }
 
@@ -144,54 +193,40 @@ struct Spoken<'a> {
     #[serde(borrow)]
     reasoning: Option<&'a RawValue>,
     #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
     annotations: Option<&'a RawValue>,
     refusal: Option<String>,
     #[serde(borrow)]
-    tool_calls: Option<Vec<Call<'a>>>,
-}
-
-/// The texts in a list of pieces; the pieces that have none take no room.
-struct Texts(Vec<String>);
-
-impl<'de> Deserialize<'de> for Texts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(TextsVisitor)
-    }
-}
-
-struct TextsVisitor;
-
-impl<'de> Visitor<'de> for TextsVisitor {
-    type Value = Texts;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of pieces")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut pieces: A) -> Result<Texts, A::Error> {
-        let mut texts = Vec::new();
-        while let Some(Piece { text }) = pieces.next_element()? {
-            texts.extend(text);
-        }
-        Ok(Texts(texts))
-    }
+    tool_calls: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Piece {
-    text: Option<String>,
+struct Piece<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Detail<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Call<'a> {
-    id: Option<String>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
     #[serde(borrow)]
     function: Called<'a>,
 }
 
 #[derive(Deserialize)]
 struct Called<'a> {
-    name: String,
+    #[serde(borrow)]
+    name: &'a RawValue,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
