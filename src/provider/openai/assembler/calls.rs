@@ -144,9 +144,18 @@ impl<'a> Words<'a> {
             index: piece.index.and_then(|index| index.get().parse().ok()),
             id: said(piece.id),
             name: said(function.and_then(|function| function.name)),
-            has_arguments: arguments.is_some_and(|text| !text.get().trim_matches('"').trim_ascii().is_empty()),
+            has_arguments: arguments.is_some_and(|text| !is_blank(text.get().trim_matches('"'))),
         }
     }
+}
+
+/// Whether nothing but blanks stands in a JSON string.
+fn is_blank(inner: &str) -> bool {
+    let mut rest = inner.trim_ascii_start();
+    while let Some(after) = rest.strip_prefix(['\\']).and_then(|rest| rest.strip_prefix(['n', 'r', 't'])) {
+        rest = after.trim_ascii_start();
+    }
+    rest.is_empty()
 }
 
 /// How far JSON text goes, read piece by piece.
