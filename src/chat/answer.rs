@@ -95,7 +95,8 @@ impl Answer {
     pub(super) fn take(&mut self, item: &Item) {
         match item {
             Item::Text(text) => match self.message.parts_mut().last_mut() {
-                Some(Part::Text(before)) => before.push_str(text),
+                // Behind what it cites, a text is whole.
+                Some(Part::Text(before)) if before.citations().is_none() => before.push_str(text),
                 _ => self.message.parts_mut().push(Part::Text(text.as_ref().into())),
             },
             Item::Citations(cited) => {
