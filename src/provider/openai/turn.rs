@@ -15,7 +15,10 @@ use crate::{
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use std::sync::{Arc, LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
@@ -27,9 +30,9 @@ enum Said<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<Content<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<&'a RawValue>,
+        reasoning_content: Option<Cow<'a, RawValue>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_details: Option<&'a RawValue>,
+        reasoning_details: Option<Cow<'a, RawValue>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         refusal: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,14 +102,28 @@ fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
     // A provider that speaks in several ways has one name: what it wrote tells in which.
     let own = |first: char| {
         let json = message.reasoning().filter_map(|reasoning| reasoning.native().json_for(&form.provider));
-        json.into_iter().find(|json| json.get().starts_with(first))
+        json.filter(move |json| json.get().starts_with(first))
     };
     let (reasoning_content, reasoning_details) = match form.thoughts {
-        Thoughts::WithCalls if !tool_calls.is_empty() => (own('"').or(Some(&NO_THOUGHTS)), None),
-        Thoughts::Details => (None, own('[')),
+        Thoughts::WithCalls if !tool_calls.is_empty() => {
+            (joined(own('"'), "").or(Some(Cow::Borrowed(&**NO_THOUGHTS))), None)
+        }
+        Thoughts::Details => (None, joined(own('['), ",")),
         Thoughts::Never | Thoughts::WithCalls => (None, None),
     };
     Said::Assistant { content, reasoning_content, reasoning_details, refusal: message.refusal(), tool_calls }
+}
+
+/// As one: a stream that thinks between its texts gives its thoughts apart, and there is one field for all of them. They are
+/// all strings, or all lists.
+fn joined<'a>(mut all: impl Iterator<Item = &'a RawValue>, separator: &str) -> Option<Cow<'a, RawValue>> {
+    let first = all.next()?;
+    let rest: String = all.flat_map(|json| [separator, &json.get()[1..json.get().len() - 1]]).collect();
+    if rest.is_empty() {
+        return Some(Cow::Borrowed(first));
+    }
+    let (front, close) = first.get().split_at(first.get().len() - 1);
+    Some(RawValue::from_string([front, &rest, close].concat()).map_or(Cow::Borrowed(first), Cow::Owned))
 }
 
 #[derive(Serialize)]
