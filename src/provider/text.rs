@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Patch<'_> {
         let mut is_new = vec![true; fields.len()];
         while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
             let at = fields.iter().position(|(name, _)| inside(key, '"', '"') == Some(name));
-            add(key.get(), at.map_or(value.get(), |at| fields[at].1));
+            add(key.get(), at.map_or_else(|| value.get(), |at| fields[at].1));
             if let Some(at) = at {
                 is_new[at] = false;
             }

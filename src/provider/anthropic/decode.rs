@@ -62,7 +62,7 @@ impl Counts {
         self.output_tokens = self.output_tokens.max(later.output_tokens);
         self.cache_read_input_tokens = self.cache_read_input_tokens.max(later.cache_read_input_tokens);
         self.cache_creation_input_tokens = self.cache_creation_input_tokens.max(later.cache_creation_input_tokens);
-        self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details.take());
+        self.output_tokens_details = later.output_tokens_details.or_else(|| self.output_tokens_details.take());
     }
 }
 

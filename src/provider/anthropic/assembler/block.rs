@@ -119,7 +119,7 @@ impl Block {
             }
             (Kind::Thinking { .. }, "thinking_delta") => delta.thinking,
             (Kind::Thinking { signature }, "signature_delta") => {
-                *signature = delta.signature.map(ToOwned::to_owned).or(signature.take());
+                *signature = delta.signature.map(ToOwned::to_owned).or_else(|| signature.take());
                 None
             }
             (Kind::Call { .. }, "input_json_delta") => delta.partial_json,

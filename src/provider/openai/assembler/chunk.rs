@@ -127,8 +127,9 @@ impl<'a> Chunk<'a> {
 
     /// From wherever it stands.
     pub(super) fn usage(&self) -> Option<&'a RawValue> {
-        let first = self.choices.as_ref().and_then(|choices| choices.first.as_ref());
-        self.usage.or(self.x_groq.as_ref().and_then(|groq| groq.usage)).or(first.and_then(|choice| choice.usage))
+        let of_groq = self.x_groq.as_ref().and_then(|groq| groq.usage);
+        let of_choice = self.choices.as_ref().and_then(|choices| choices.first.as_ref()?.usage);
+        self.usage.or(of_groq).or(of_choice)
     }
 }
 

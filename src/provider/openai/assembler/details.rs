@@ -52,9 +52,9 @@ impl Details {
     /// Adds a list of fragments, and their texts to `shown`.
     pub(super) fn add(&mut self, list: &RawValue, shown: &mut String) {
         let _ = each(list, |raw| {
-            match object::<Fragment<'_>>(raw) {
-                Ok(fragment) => self.add_one(raw, &fragment, shown),
-                Err(_) => self.add_whole(raw.get()),
+            match raw.get().starts_with('{').then(|| object::<Fragment<'_>>(raw)) {
+                Some(Ok(fragment)) => self.add_one(raw, &fragment, shown),
+                _ => self.add_whole(raw.get()), // an error would cost more than it
             }
             Ok(())
         });
@@ -72,7 +72,7 @@ impl Details {
         match &mut self.last {
             Some(block) if block.goes_on(kind, fragment, text) => {
                 block.text.push_str(text);
-                block.signature = fragment.signature.map(ToOwned::to_owned).or(block.signature.take());
+                block.signature = fragment.signature.map(ToOwned::to_owned).or_else(|| block.signature.take());
                 block.is_joined = true;
             }
             _ => {
