@@ -23,6 +23,7 @@ mod retry;
 mod sim;
 mod sse;
 mod stack;
+mod streams;
 mod timeout;
 mod wire;
 mod words;
