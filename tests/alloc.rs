@@ -5,6 +5,8 @@
 
 #[path = "alloc/answers.rs"]
 mod answers;
+#[path = "alloc/events.rs"]
+mod events;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -52,6 +54,7 @@ fn main() {
     http_bodies();
     what_is_not_free();
     answers::are_bounded();
+    events::are_bounded();
     long_histories();
 }
 
