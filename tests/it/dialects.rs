@@ -2,6 +2,7 @@
 mod anthropic;
 mod both;
 mod openai;
+mod presets;
 mod strict;
 
 use http::Response;
