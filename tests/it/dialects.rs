@@ -4,6 +4,7 @@ mod both;
 mod history;
 mod models;
 mod openai;
+mod presets;
 mod replies;
 mod strict;
 

@@ -4,7 +4,7 @@ use super::{
     form::{Form, Thoughts},
 };
 use crate::{
-    Change, Invalid,
+    Change, Invalid, Mend,
     chat::{Message, Part},
     provider::{
         Fit,
@@ -56,7 +56,13 @@ pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut
             for answered in results {
                 pieces.push(piece(answered.kept(), form, || json(&tool(answered)))?);
             }
-            if let Some(content) = shown(results) {
+            let shown = shown(results);
+            let is_followed = shown.is_some() || !messages.is_empty();
+            if !form.has_user_after_tool && !results.is_empty() && is_followed {
+                fit.note(Change::Mended { message: turn.first, how: Mend::Filled });
+                pieces.push(json(&bridge())?.into());
+            }
+            if let Some(content) = shown {
                 pieces.push(json(&Said::User { content })?.into());
             }
             for message in messages {
@@ -65,6 +71,12 @@ pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut
         }
     }
     Ok(())
+}
+
+/// What the model says between its tools and the user, where it has to say something.
+fn bridge() -> Said<'static> {
+    let content = Some(Content::Text("(no content)"));
+    Said::Assistant { content, reasoning_content: None, reasoning_details: None, refusal: None, tool_calls: Vec::new() }
 }
 
 /// Counts what is not for this provider. Its own thoughts that stay here are no loss.
