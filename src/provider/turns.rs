@@ -8,7 +8,10 @@ use crate::{
     Change, Invalid, Mend,
     chat::{Kept, Message, Part, Request, Role, Tool, ToolCall, ToolResult},
 };
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, VecDeque},
+};
 
 /// A stretch of turns of one side.
 pub(super) struct Turn<'a> {
@@ -159,11 +162,18 @@ fn answered<'a>(
     fit: &mut Fit,
 ) -> Result<Vec<Answered<'a>>, Invalid> {
     let mut all: Vec<Answered<'a>> = Vec::with_capacity(open.len());
+    let mut waiting: HashMap<&str, VecDeque<usize>> = HashMap::with_capacity(open.len());
+    for (at, call) in open.iter().enumerate() {
+        waiting.entry(call.call.id()).or_default().push_back(at);
+    }
     for (index, result) in
         (first..).zip(messages).flat_map(|(index, message)| results(message).map(move |result| (index, result)))
     {
-        let of = |call: &Open<'_>| call.call.id() == result.call_id();
-        let next = open.iter().position(|call| of(call) && call.answer.is_none()).or_else(|| open.iter().rposition(of));
+        // The last of those that share an id stays, for what is left over.
+        let next = waiting.get_mut(result.call_id()).and_then(|calls| match calls.len() {
+            0 | 1 => calls.front().copied(),
+            _ => calls.pop_front(),
+        });
         match next.map(|at| &mut open[at]) {
             Some(Open { answer: Some(at), .. }) => {
                 all[*at].results.push(result);
