@@ -5,6 +5,7 @@ mod history;
 mod models;
 mod openai;
 mod presets;
+mod quirks;
 mod replies;
 mod strict;
 

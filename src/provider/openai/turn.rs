@@ -10,6 +10,7 @@ use crate::{
         Fit,
         joined::{json, piece},
         turns::{Answered, Called, Side, Spoken, Turn},
+        wire::has_field,
     },
 };
 use bytes::Bytes;
@@ -103,7 +104,7 @@ static NO_THOUGHTS: LazyLock<Box<RawValue>> =
 /// A turn without a word stays one: left out, the results that follow would point at nothing.
 fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
     let message = turn.message;
-    let tool_calls: Vec<_> = turn.calls.iter().map(call).collect();
+    let tool_calls: Vec<_> = turn.calls.iter().map(|called| call(called, &form.provider)).collect();
     let content = match spoken(message) {
         Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
         content => Some(content),
@@ -122,8 +123,16 @@ fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(untagged)]
+enum Call<'a> {
+    /// As it was received.
+    Native(&'a RawValue),
+    Own(Own<'a>),
+}
+
+#[derive(Serialize)]
 #[serde(tag = "type", rename = "function")]
-struct Call<'a> {
+struct Own<'a> {
     id: &'a str,
     function: Function<'a>,
 }
@@ -134,6 +143,9 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-fn call<'a>(Called { call, id, name }: &'a Called<'a>) -> Call<'a> {
-    Call { id, function: Function { name, arguments: call.arguments() } }
+/// A provider that speaks in several ways has one name: what it wrote tells in which.
+fn call<'a>(called: &'a Called<'a>, provider: &str) -> Call<'a> {
+    let native = called.native(provider).filter(|json| has_field(json, "function"));
+    let Called { call, id, name } = called;
+    native.map_or_else(|| Call::Own(Own { id, function: Function { name, arguments: call.arguments() } }), Call::Native)
 }
