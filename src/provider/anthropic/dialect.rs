@@ -44,7 +44,13 @@ const VERSION_HEADER: &str = "anthropic-version";
 /// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is the longest answer of the model, as the
 ///   [table of models](crate::Models) has it; of one that is not there 32,000 for a Claude, 8,192 for any other. A cut answer
 ///   says so in its finish reason.
-/// - It has no seed, which is left out, and no JSON without a schema, which is refused. Its schemas always bind.
+/// - It has no seed, which is left out, and so are blank stop texts; a temperature above 1 becomes 1. It has no JSON without a
+///   schema, which is refused. Its schemas always bind.
+/// - Blanks at the end of a last turn of the model's are cut, since it goes on from there. Models that go on with no turn of
+///   their own are in the table, and such a history is refused.
+///
+/// What is mended or left out is told as [`What::Changed`](crate::What::Changed). A call without a result, and a result without
+/// a call, are refused with the index of the message.
 ///
 /// Prompts are cached with a field of its own: `request.extra("anthropic", "cache_control", json!({"type": "ephemeral"}))`.
 /// So are other things that seawall does not model, such as `thinking`.

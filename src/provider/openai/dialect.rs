@@ -36,7 +36,9 @@ use std::{borrow::Cow, fmt, sync::Arc};
 /// Documents go as base64 only. What a tool gives beside text follows in a user turn behind the results, and that it
 /// failed is for its text to say, since there is no place for either. Thoughts stay here: see
 /// [`send_reasoning`](Self::send_reasoning). Ids of calls that a server would refuse, such as long or doubled ones of
-/// another provider, are translated, the same way each time.
+/// another provider, are translated, the same way each time, and so are names of tools that the model made up of letters that
+/// none may have. Such mending, and what is left out, is told as [`What::Changed`](crate::What::Changed). A call without a
+/// result, and a result without a call, are refused with the index of the message.
 ///
 /// `Debug` shows the name and the host: the rest of a URL may hold a key.
 #[derive(Clone)]
