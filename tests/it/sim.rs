@@ -4,6 +4,7 @@ mod both;
 mod command;
 mod in_process;
 mod script;
+mod stream;
 mod wire;
 mod wire_faults;
 
