@@ -15,6 +15,7 @@ pub(crate) const BOTH: [&str; 2] = ["/v1/chat/completions", "/v1/messages"];
 
 /// What came, and when: pieces of the body, and how it ended.
 pub(crate) struct Came {
+    pub(crate) head: Option<http::response::Parts>,
     pub(crate) pieces: Vec<(Duration, Bytes)>,
     pub(crate) end: Result<(), io::ErrorKind>,
 }
@@ -52,20 +53,27 @@ pub(crate) async fn play(provider: &InProcess, path: &str) -> Came {
     play_with(provider, path, &json!({})).await
 }
 
+/// A silence of a hundred seconds is [`io::ErrorKind::TimedOut`].
 pub(crate) async fn play_with(provider: &InProcess, path: &str, more: &Value) -> Came {
     let start = Instant::now();
-    let mut body = match provider.clone().oneshot(asking(path, more)).await {
-        Ok(response) => response.into_body(),
-        Err(error) => return Came { pieces: Vec::new(), end: Err(error.kind()) },
+    let mut came = Came { head: None, pieces: Vec::new(), end: Ok(()) };
+    let silence = |_| io::Error::from(io::ErrorKind::TimedOut);
+    let answer = tokio::time::timeout(seconds(100), provider.clone().oneshot(asking(path, more))).await;
+    let mut body = match answer.map_err(silence).and_then(|answer| answer) {
+        Ok(response) => {
+            let (head, body) = response.into_parts();
+            came.head = Some(head);
+            body
+        }
+        Err(error) => return Came { end: Err(error.kind()), ..came },
     };
-    let mut pieces = Vec::new();
-    loop {
-        match body.frame().await {
-            Some(Ok(frame)) => pieces.push((start.elapsed(), frame.into_data().unwrap())),
-            Some(Err(error)) => return Came { pieces, end: Err(error.kind()) },
-            None => return Came { pieces, end: Ok(()) },
+    while let Some(frame) = tokio::time::timeout(seconds(100), body.frame()).await.map_err(silence).transpose() {
+        match frame.and_then(|frame| frame) {
+            Ok(frame) => came.pieces.push((start.elapsed(), frame.into_data().unwrap())),
+            Err(error) => return Came { end: Err(error.kind()), ..came },
         }
     }
+    came
 }
 
 pub(crate) fn provider(answer: Answer) -> InProcess {
@@ -118,8 +126,7 @@ async fn an_anthropic_stream_is_whole_and_in_its_form() {
     let thinking = ["message_start", "content_block_start", "ping", delta, delta, delta, "content_block_stop"];
     let call = ["content_block_start", delta, delta, delta, "content_block_stop", "message_delta", "message_stop"];
     assert_eq!(names, [&thinking[..], &call[..]].concat());
-    let data: Vec<Value> =
-        events(&came.bytes()).iter().map(|(_, data)| serde_json::from_str(data).unwrap()).collect();
+    let data: Vec<Value> = events(&came.bytes()).iter().map(|(_, data)| serde_json::from_str(data).unwrap()).collect();
     assert!(data.iter().zip(&names).all(|(data, name)| data["type"] == *name));
     assert_eq!(data[0]["message"]["usage"]["output_tokens"], 1);
     assert_eq!(data[0]["message"]["content"], json!([]));
@@ -176,7 +183,8 @@ async fn tokens_come_in_their_time_with_signs_of_life_between() {
     guarded(async {
         let stream = Stream::default().first_token(seconds(5)).per_token(seconds(1)).keep_alive(seconds(2));
         let provider = provider(Answer::default().delay(seconds(1)).text("One two three.").stream(stream));
-        for (path, sign, delta) in [(BOTH[0], ": keep-alive", r#"{"content":""#), (BOTH[1], "event: ping", "text_delta")]
+        for (path, sign, delta) in
+            [(BOTH[0], ": keep-alive", r#"{"content":""#), (BOTH[1], "event: ping", "text_delta")]
         {
             let came = play(&provider, path).await;
             let tokens = came.times(delta);
@@ -258,8 +266,7 @@ async fn a_reader_who_leaves_a_connection_is_noticed_at_once() {
         let provider = MockProvider::start(Script::seeded(7).answer(answer)).await.unwrap();
         let mut stream = connect(&provider).await;
         let body = r#"{"model":"m","stream":true,"messages":[]}"#;
-        let head = format!("POST /v1/chat/completions HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
-        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        stream.write_all(post_of(body, "").as_bytes()).await.unwrap();
         has_seen(&provider, 1).await;
         let (mut bytes, awaited) = (Vec::new(), if tokens == 0 { "assistant" } else { "This" });
         while status.is_some() && !String::from_utf8_lossy(&bytes).contains(awaited) {
