@@ -106,7 +106,7 @@ fn bad(event: BadEvent, api: Api, stream: &Stream, fault: &Fault) -> Vec<Step> {
     let whole = |frame: Frame| vec![Step::Piece(frame.piece(ends))];
     match event {
         BadEvent::Error => whole(api.error_event(fault.status.unwrap_or(500), fault.body.as_deref())),
-        BadEvent::NotJson => whole(api.event(fault.body.as_deref().unwrap_or(api.broken()))),
+        BadEvent::NotJson => whole(api.event(fault.body.as_deref().unwrap_or_else(|| api.broken()))),
         BadEvent::NotUtf8 => {
             let (before, after) = api.around();
             whole(api.event([before.as_bytes(), b"\xff\xc3\x28", after.as_bytes()].concat()))
