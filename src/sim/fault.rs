@@ -6,13 +6,15 @@ use std::time::Duration;
 /// What goes wrong with one answer: what it says, what breaks it and where, or both.
 ///
 /// ```
-/// use seawall::sim::{Fault, Phase};
+/// use seawall::sim::{BadEvent, Fault, Phase};
 /// use std::time::Duration;
 ///
 /// Fault::status(429).header("retry-after", "1");
 /// Fault::reset(Phase::InHead);
 /// Fault::delay(Phase::BeforeHead, Duration::from_millis(300));
 /// Fault::cut(Phase::InBody).with_status(503); // an error whose body is cut
+/// Fault::truncate(Phase::AfterTokens(40)); // a stream that ends in good order, but not with its last event
+/// Fault::event(Phase::BeforeBody, BadEvent::Error).with_status(529); // a 200 whose first event is an error
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {

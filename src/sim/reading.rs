@@ -16,7 +16,8 @@ impl Script {
     /// let script = Script::parse(r#"
     ///     seed = 7
     ///     keep-bodies = 1_000_000           # in the log; none by default
-    ///     answer.delay = "20ms..80ms"       # also: framing, text, reasoning, refusal, cached, cache-written
+    ///     answer.delay = "20ms..80ms"       # also: framing, text, reasoning, refusal, filtered, cached, cache-written
+    ///     answer.stream.per-token = "30ms"  # also: first-token, keep-alive, chunks, line-ends, usage, terminator
     ///     limits.requests-per-minute = 600
     ///
     ///     [[answer.tool-call]]              # in place of text, until there is a result
@@ -29,13 +30,18 @@ impl Script {
     ///     status = 503
     ///
     ///     [[fault]]
-    ///     chance = 0.05                     # also: nth, first, every, from, to, path
-    ///     status = 429                      # also: body, framing
+    ///     chance = 0.05                     # also: nth, first, every, from, to, path, model, prompt-over, prefilled
+    ///     status = 429                      # also: body, framing, answer
     ///     headers = { retry-after = "1" }
     ///
     ///     [[fault]]
     ///     every = 10
-    ///     reset = "in-head"                 # also: delay, silence, cut, garble, huge-body, huge-header
+    ///     reset = "in-head"                 # also: delay, silence, cut, truncate, garble, huge-body, huge-header
+    ///
+    ///     [[fault]]
+    ///     every = 7
+    ///     event = "error"                   # in a stream; also: "not-json", "not-utf8", { huge = 1_000_000 }
+    ///     at = { after-tokens = 20 }        # also for a delay; `cut = { after-tokens = 20 }`
     /// "#)?;
     /// # Ok::<(), seawall::Invalid>(())
     /// ```

@@ -75,8 +75,8 @@ impl Script {
     /// Whether the script makes sense; a provider checks it before it starts.
     ///
     /// # Errors
-    /// If a value is out of its range, an outage ends before it begins, the chances sum up to more than one, or an answer
-    /// refuses and goes on.
+    /// If a value is out of its range, an outage ends before it begins or is more than an error, the chances sum up to more
+    /// than one, a fault has no place where it says, or an answer refuses and goes on.
     pub fn check(&self) -> Result<(), Invalid> {
         for (when, fault) in &self.faults {
             when.check()?;
