@@ -44,6 +44,7 @@ mod reader;
 mod reading;
 #[cfg(feature = "reqwest")]
 mod reqwest;
+mod text;
 mod told;
 mod turns;
 mod wire;

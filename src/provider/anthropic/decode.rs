@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use std::{borrow::Cow, sync::Arc};
 
 /// Blocks that seawall does not know are kept up to this number, since they cost more memory here than on the wire.
-const UNKNOWN: usize = 1024;
+pub(super) const UNKNOWN: usize = 1024;
 
 pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
     let wire: Completion<'_> = serde_json::from_slice(bare(body)).map_err(|error| unreadable(&error))?;
@@ -29,7 +29,7 @@ pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
     Ok(Reply::whole(answer))
 }
 
-fn finish_reason(word: Box<str>) -> FinishReason {
+pub(super) fn finish_reason(word: Box<str>) -> FinishReason {
     match &*word {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
         "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
@@ -39,16 +39,31 @@ fn finish_reason(word: Box<str>) -> FinishReason {
     }
 }
 
-/// Anthropic counts what came from a cache, and what went to it, apart from the rest of the prompt.
 fn usage(raw: &RawValue) -> Option<Usage> {
-    let counts: Counts = from_raw(raw).ok()?;
-    let (cached, written) =
-        (counts.cache_read_input_tokens.unwrap_or_default(), counts.cache_creation_input_tokens.unwrap_or_default());
-    let input = counts.input_tokens?.saturating_add(cached).saturating_add(written);
-    let mut usage = Usage::new(input, counts.output_tokens.unwrap_or_default());
-    (usage.cached, usage.cache_write) = (cached, written);
-    usage.reasoning = counts.output_tokens_details.and_then(|details| details.thinking_tokens).unwrap_or_default();
-    Some(usage)
+    from_raw::<Counts>(raw).ok()?.usage()
+}
+
+impl Counts {
+    /// Anthropic counts what came from a cache, and what went to it, apart from the rest of the prompt.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let (cached, written) =
+            (self.cache_read_input_tokens.unwrap_or_default(), self.cache_creation_input_tokens.unwrap_or_default());
+        let input = self.input_tokens?.saturating_add(cached).saturating_add(written);
+        let mut usage = Usage::new(input, self.output_tokens.unwrap_or_default());
+        (usage.cached, usage.cache_write) = (cached, written);
+        let details = self.output_tokens_details.as_ref();
+        usage.reasoning = details.and_then(|details| details.thinking_tokens).unwrap_or_default();
+        Some(usage)
+    }
+
+    /// Adds what a stream tells later: each count is of all that came until then.
+    pub(super) fn merge(&mut self, later: Self) {
+        self.input_tokens = self.input_tokens.max(later.input_tokens);
+        self.output_tokens = self.output_tokens.max(later.output_tokens);
+        self.cache_read_input_tokens = self.cache_read_input_tokens.max(later.cache_read_input_tokens);
+        self.cache_creation_input_tokens = self.cache_creation_input_tokens.max(later.cache_creation_input_tokens);
+        self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details.take());
+    }
 }
 
 /// Room is made for as many as there are: one takes several times of what it does on the wire.
@@ -154,8 +169,8 @@ struct Called<'a> {
     caller: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-struct Counts {
+#[derive(Default, Deserialize)]
+pub(super) struct Counts {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,

@@ -131,7 +131,7 @@ fn argument_text(arguments: &RawValue) -> Result<Box<str>, serde_json::Error> {
 }
 
 /// Counts that cannot be read are left out for the same reason.
-fn usage(raw: &RawValue) -> Option<Usage> {
+pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     let counts: Counts = from_raw(raw).ok()?;
     let mut usage = Usage::new(counts.prompt_tokens?, counts.completion_tokens.unwrap_or_default());
     let prompt = counts.prompt_tokens_details.unwrap_or_default();
