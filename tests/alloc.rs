@@ -16,6 +16,7 @@ use seawall::{
     failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
     provider::{Anthropic, Dialect, Fit, OpenAi},
+    recovery::{Recovery, RecoveryLayer},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -34,6 +35,10 @@ use tower::{Layer, Service, ServiceBuilder, service_fn};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+mod allocated {
+    pub(super) mod streams;
+}
+
 const CALLS: usize = 1000;
 
 /// A success allocates nothing, and a refusal its one error. A new layer adds its row, and itself to the stacks.
@@ -49,6 +54,7 @@ fn main() {
     stacks();
     http_bodies();
     what_is_not_free();
+    allocated::streams::all();
     answers_of_many_parts();
     blocks_of_many_parts();
     long_histories();
@@ -135,6 +141,10 @@ fn whole_replies() {
     let (limit, unlimited) = (ConcurrencyLimitLayer::new(1).unwrap(), ConcurrencyLimitLayer::unlimited());
     row("concurrency limit", 0).holds(build().layer(limit.clone()).service(Model(None)), || 1, succeeds);
     row("concurrency limit, none", 0).holds(build().layer(unlimited).service(Model(None)), || 1, succeeds);
+    let recovery = |recovery| RecoveryLayer::new(recovery);
+    row("recovery, none", 0).holds(build().layer(recovery(Recovery::Fail)).service(Model(None)), || 1, succeeds);
+    let buffered = recovery(Recovery::BufferThenRestart);
+    row("recovery", 0).holds(build().layer(buffered.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
 
@@ -142,7 +152,8 @@ fn whole_replies() {
     let keyed = breaker.clone().shape(KeyBy::new(Bare, |_: &u64| Some("model")));
     row("circuit breaker, keyed", 0).holds(build().layer(keyed).service(Model(None)), || 1, succeeds);
 
-    let all = build().layer(deadline).layer(retry).layer(breaker).layer(limit).layer(attempt).layer(classify);
+    let all =
+        build().layer(deadline).layer(retry).layer(buffered).layer(breaker).layer(limit).layer(attempt).layer(classify);
     row("failover: two routes by `then`", 0).holds(Failover::new(Model(None)).then(Model(None)), || 1, succeeds);
     let list = Failover::list(vec![Route::new(Model(None)), Route::new(Model(None))]).unwrap();
     row("failover: a list of two routes", 0).holds(list, || 1, succeeds);
