@@ -5,6 +5,8 @@
 
 #[path = "alloc/answers.rs"]
 mod answers;
+#[path = "alloc/streams.rs"]
+mod streams;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -19,6 +21,7 @@ use seawall::{
     failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
     provider::{Anthropic, Dialect, Fit, OpenAi},
+    recovery::{Recovery, RecoveryLayer},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -52,6 +55,7 @@ fn main() {
     http_bodies();
     what_is_not_free();
     answers::are_bounded();
+    streams::all();
     long_histories();
 }
 
@@ -100,6 +104,10 @@ fn whole_replies() {
     let (limit, unlimited) = (ConcurrencyLimitLayer::new(1).unwrap(), ConcurrencyLimitLayer::unlimited());
     row("concurrency limit", 0).holds(build().layer(limit.clone()).service(Model(None)), || 1, succeeds);
     row("concurrency limit, none", 0).holds(build().layer(unlimited).service(Model(None)), || 1, succeeds);
+    let recovery = |recovery| RecoveryLayer::new(recovery);
+    row("recovery, none", 0).holds(build().layer(recovery(Recovery::Fail)).service(Model(None)), || 1, succeeds);
+    let buffered = recovery(Recovery::BufferThenRestart);
+    row("recovery", 0).holds(build().layer(buffered.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
 
@@ -107,7 +115,8 @@ fn whole_replies() {
     let keyed = breaker.clone().shape(KeyBy::new(Bare, |_: &u64| Some("model")));
     row("circuit breaker, keyed", 0).holds(build().layer(keyed).service(Model(None)), || 1, succeeds);
 
-    let all = build().layer(deadline).layer(retry).layer(breaker).layer(limit).layer(attempt).layer(classify);
+    let all =
+        build().layer(deadline).layer(retry).layer(buffered).layer(breaker).layer(limit).layer(attempt).layer(classify);
     row("failover: two routes by `then`", 0).holds(Failover::new(Model(None)).then(Model(None)), || 1, succeeds);
     let list = Failover::list(vec![Route::new(Model(None)), Route::new(Model(None))]).unwrap();
     row("failover: a list of two routes", 0).holds(list, || 1, succeeds);

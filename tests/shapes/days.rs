@@ -97,10 +97,15 @@ macro_rules! day {
             primary: $primary,
             fallback: $fallback,
             is_buffered_too: false,
-            play: |played, recovery| Box::pin(async move {
-                let play: fn(&Played, Recovery) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + '_>> = $play;
-                play(&played, recovery).await
-            }),
+            play: |played, recovery| {
+                Box::pin(async move {
+                    let play: fn(
+                        &Played,
+                        Recovery,
+                    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + '_>> = $play;
+                    play(&played, recovery).await
+                })
+            },
         }
     };
 }
@@ -126,9 +131,7 @@ pub const DAYS: [Day; 16] = [
         "1. a 429 with Retry-After 2, once",
         "[[fault]]\nnth = 1\nstatus = 429\nheaders = { retry-after-ms = \"200\" }",
         NOTHING,
-        once!(|got, played| {
-            got.is_whole() && played.sent() == (2, 0) && played.times()[1] >= seconds(2.0)
-        })
+        once!(|got, played| { got.is_whole() && played.sent() == (2, 0) && played.times()[1] >= seconds(2.0) })
     ),
     day!(
         "2. a 429 for ever",
@@ -171,15 +174,15 @@ pub const DAYS: [Day; 16] = [
         "7. the first token after 20 s",
         "answer.stream.first-token = \"2s\"",
         NOTHING,
-        once!(|got, played| got.is_whole() && got.model() == "larger" && got.took <= seconds(15.0) && played.sent().1 == 1)
+        once!(|got, played| got.is_whole()
+            && got.model() == "larger"
+            && got.took <= seconds(15.0)
+            && played.sent().1 == 1)
     ),
     Day {
         is_buffered_too: true,
-        ..day!(
-            "8. a cut at 40 of 60 tokens",
-            "[[fault]]\ncut = { after-tokens = 40 }",
-            NOTHING,
-            |played, recovery| Box::pin(async move {
+        ..day!("8. a cut at 40 of 60 tokens", "[[fault]]\ncut = { after-tokens = 40 }", NOTHING, |played, recovery| {
+            Box::pin(async move {
                 let got = played.ask().await;
                 let is_cut = got.kind() == Some(Kind::Transport)
                     && got.tokens() == 40
@@ -191,19 +194,17 @@ pub const DAYS: [Day; 16] = [
                 };
                 judge(holds, told(&got, played))
             })
-        )
+        })
     },
-    day!(
-        "9. a stall after 20 tokens",
-        "[[fault]]\nnth = 1\nsilence = { after-tokens = 20 }",
-        NOTHING,
-        |played, _| Box::pin(async move {
+    day!("9. a stall after 20 tokens", "[[fault]]\nnth = 1\nsilence = { after-tokens = 20 }", NOTHING, |played, _| {
+        Box::pin(async move {
             let (got, next) = (played.ask().await, played.ask().await);
-            let is_idle = got.end.as_ref().is_err_and(|error| error.phase() == Some(Phase::Idle) && error.is_delivered());
+            let is_idle =
+                got.end.as_ref().is_err_and(|error| error.phase() == Some(Phase::Idle) && error.is_delivered());
             let holds = is_idle && got.tokens() == 20 && got.took <= seconds(45.0) && next.is_whole();
             judge(holds, told(&got, played))
         })
-    ),
+    }),
     day!(
         "10. one malformed event",
         "[[fault]]\nevent = \"not-json\"\nat = { after-tokens = 30 }",
@@ -287,7 +288,10 @@ pub const DAYS: [Day; 16] = [
             let openings = played.seen.count("openings", "primary");
             let holds = whole == 20 && openings >= 1 && back.is_some_and(|late| late <= seconds(30.0));
             let late = back.map(|late| late.as_secs_f64() * f64::from(crate::SPEED));
-            judge(holds, format!("{whole} answered, {openings} openings, back after {late:?} s, sends {:?}", played.sent()))
+            judge(
+                holds,
+                format!("{whole} answered, {openings} openings, back after {late:?} s, sends {:?}", played.sent()),
+            )
         })
     ),
     day!(

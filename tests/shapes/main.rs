@@ -1,6 +1,6 @@
 //! Sixteen bad days, over real HTTP: a primary, a fallback, and one stack for all of them. It prints the stack's settings, and what
 //! came of each. Ten times as fast as life: where a time is given in seconds, tenths of them pass.
-#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods, unreachable_pub)]
 
 mod days;
 mod seen;
@@ -38,10 +38,7 @@ fn stack(primary: &MockProvider, fallback: &MockProvider, recovery: Recovery, se
         .model("larger")
         .larger()
         .on_429()
-        .on(On::Overloaded)
-        .on(On::Server)
-        .on(On::Timeout)
-        .on(On::Transport)
+        .on([On::Overloaded, On::Server, On::Timeout, On::Transport])
         .wait_at_most(seconds(3.0))
         .max_retries(2)
         .backoff(seawall::retry::Backoff::new(seconds(0.5), seconds(8.0)).unwrap())
