@@ -15,7 +15,7 @@ use std::{
     },
     task::{Context as Cx, Poll, Waker},
 };
-use tower::{Layer, ServiceExt};
+use tower::{Layer, Service, ServiceExt};
 
 fn buffered() -> RecoveryLayer<Chat> {
     RecoveryLayer::new(Recovery::BufferThenRestart).shape(Chat)
@@ -122,9 +122,9 @@ async fn the_deadline_holds_to_the_end_of_the_answer_and_is_told() {
             let What::TimedOut { phase, limit } = event.what else { return };
             told.lock().unwrap().push((phase, limit));
         });
-        let service = buffered().sink(sink).layer(model);
+        let mut service = buffered().sink(sink).layer(model);
         let request = || question().with_context(Context::default().with_timeout(seconds(30)));
-        let mut call = pin!(ask(&service, request()));
+        let mut call = pin!(service.ready().await.unwrap().call(request()));
         let (result, took) = timed(call.as_mut()).await;
         let error = result.unwrap_err();
         assert_eq!((error.kind(), error.phase(), error.sends()), (Kind::Timeout, Some(Phase::Total), 1));
