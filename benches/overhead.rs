@@ -1,8 +1,8 @@
 //! What each layer costs a call that succeeds at once: nanoseconds, instructions, allocations and the size of its future,
-//! beside tower's own layers.
+//! beside tower's own layers; and what they cost each event of a stream.
 //!
 //! `cargo bench --bench overhead`, or with `-- --test` a short run that only shows that it works. A new layer is one line of
-//! [`SEAWALL`].
+//! [`SEAWALL`], and one of [`STREAMS`] where it leaves something in an answer.
 //!
 //! Instructions are counted where valgrind is installed: this program runs itself under callgrind, once for so many calls
 //! and once for twice as many, and the difference belongs to the calls alone. They are the steadier number: a busy
@@ -14,19 +14,22 @@ use std::{
     env,
     future::{Future, Ready, ready},
     hint::black_box,
-    pin::pin,
+    pin::{Pin, pin},
     process::Command,
+    sync::Arc,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use seawall::{
     Bare, Error, KeyBy, Stack,
+    chat::{Chat, Item, Reply, Request},
     circuit_breaker::CircuitBreakerLayer,
     classify::ClassifyLayer,
     concurrency_limit::ConcurrencyLimitLayer,
     failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
+    recovery::{Recovery, RecoveryLayer},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -62,6 +65,8 @@ const SEAWALL: &[Row] = &[
     ("observe: attempt", |calls| cost(calls, ObserveLayer::attempt().route("a").sink(telemetry()).layer(Model))),
     ("concurrency limit", |calls| cost(calls, ConcurrencyLimitLayer::new(1).unwrap().layer(Model))),
     ("concurrency limit, none", |calls| cost(calls, ConcurrencyLimitLayer::unlimited().layer(Model))),
+    ("recovery, none", |calls| cost(calls, RecoveryLayer::new(Recovery::Fail).layer(Model))),
+    ("recovery", |calls| cost(calls, RecoveryLayer::new(Recovery::BufferThenRestart).layer(Model))),
     ("timeout: attempt", |calls| cost(calls, AttemptTimeoutLayer::new().layer(Model))),
     ("timeout: deadline", |calls| cost(calls, DeadlineLayer::new(MINUTE).unwrap().layer(Model))),
     ("Stack::bare", |calls| cost(calls, Stack::bare(Model).build().unwrap())),
@@ -69,6 +74,32 @@ const SEAWALL: &[Row] = &[
     ("Stack::bare, two routes", |calls| cost(calls, Stack::bare(Model).then(Model).on_429().build().unwrap())),
     ("Stack::list, two routes", |calls| {
         cost(calls, Stack::list(Bare, [(); 2].map(|()| Route::new(Model)).into()).on_429().build().unwrap())
+    }),
+];
+
+/// What so many events of one stream cost.
+const STREAMS: &[Row] = &[
+    ("stream, no layer", |events| events_cost(events, Speaker(events))),
+    ("stream, circuit breaker", |events| {
+        events_cost(events, CircuitBreakerLayer::new().shape(Chat).layer(Speaker(events)))
+    }),
+    ("stream, observe: attempt", |events| {
+        let layer = ObserveLayer::attempt().route("a").sink(telemetry()).shape(Chat);
+        events_cost(events, layer.layer(Speaker(events)))
+    }),
+    ("stream, concurrency limit", |events| {
+        events_cost(events, ConcurrencyLimitLayer::new(1).unwrap().shape(Chat).layer(Speaker(events)))
+    }),
+    ("stream, timeout: attempt", |events| {
+        events_cost(events, AttemptTimeoutLayer::new().shape(Chat).layer(Speaker(events)))
+    }),
+    ("stream, recovery", |events| {
+        events_cost(events, RecoveryLayer::new(Recovery::BufferThenRestart).shape(Chat).layer(Speaker(events)))
+    }),
+    ("stream, Stack::chat", |events| events_cost(events, Stack::chat(Speaker(events)).build().unwrap())),
+    ("stream, Stack::chat, all set", |events| {
+        let two = Stack::chat(Speaker(events)).then(Speaker(events)).on_failure();
+        events_cost(events, two.deadline(MINUTE).concurrency(8).build().unwrap())
     }),
 ];
 
@@ -89,7 +120,7 @@ fn main() {
     if let [child, calls, name] = &*arguments
         && child == CHILD
     {
-        let (_, run) = TOWER.iter().chain(SEAWALL).find(|(row, _)| row == name).unwrap();
+        let (_, run) = TOWER.iter().chain(SEAWALL).chain(STREAMS).find(|(row, _)| row == name).unwrap();
         run(calls.parse().unwrap());
         return;
     }
@@ -97,8 +128,8 @@ fn main() {
     let is_short = arguments.iter().any(|argument| argument == "--test");
     let (rounds, calls) = if is_short { (1, 100) } else { (ROUNDS, CALLS) };
     let mut counter = if is_short { Err("this is a short run".to_owned()) } else { valgrind() };
-    for (group, rows) in [("tower", TOWER), ("seawall", SEAWALL)] {
-        println!("{group:<28}{:>10}{:>16}{:>14}{:>14}", "ns", "instructions", "allocations", "future bytes");
+    for (group, rows) in [("tower", TOWER), ("seawall", SEAWALL), ("seawall, an event", STREAMS)] {
+        println!("{group:<30}{:>10}{:>16}{:>14}{:>14}", "ns", "instructions", "allocations", "future bytes");
         for (name, run) in rows {
             let best = (0..rounds).map(|_| run(calls)).min_by_key(|cost| cost.time).unwrap();
             let instructions = counter.as_ref().ok().map(|()| instructions(name));
@@ -111,11 +142,14 @@ fn main() {
                 None => "-".to_owned(),
             };
             let (nanos, allocations) = (best.time.as_nanos() / u128::from(calls), best.allocations / calls as usize);
-            println!("  {name:<26}{nanos:>10}{shown:>16}{allocations:>14}{:>14}", best.future);
+            println!("  {name:<28}{nanos:>10}{shown:>16}{allocations:>14}{:>14}", best.future);
         }
         println!();
     }
-    println!("Each is a call that succeeds at once, with the loop around it: take `no layer` off for the layer's own.");
+    println!(
+        "Each is a call that succeeds at once, with the loop around it, or an event of a stream that is read to its end."
+    );
+    println!("Take `no layer` off for the layer's own.");
     println!("ns: the mean of {calls} calls, in the best of {rounds} rounds.");
     match counter {
         Ok(()) => println!("instructions: in user space, as valgrind counts them; the mean of {COUNTED} calls."),
@@ -149,6 +183,26 @@ fn cost<S: Service<u64, Response = u64, Error: std::fmt::Debug>>(calls: u32, mut
         call(n);
     }
     Cost { time: start.elapsed(), allocations: region.change().allocations, future }
+}
+
+/// Of the events of one stream. The reader's own work is in it: it puts the text together.
+fn events_cost<S: Service<Request, Response = Reply, Error = Error>>(events: u32, mut service: S) -> Cost {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let asked = Request::new("m").user("Count.").stream();
+    let (region, start) = (Region::new(ALLOCATOR), Instant::now());
+    assert!(service.poll_ready(cx).is_ready());
+    let mut future = pin!(service.call(asked));
+    let size = size_of_val(&*future);
+    let mut reply = loop {
+        // One that is read first gives the runtime its turns.
+        if let Poll::Ready(reply) = future.as_mut().poll(cx) {
+            break reply.unwrap();
+        }
+    };
+    assert!(matches!(pin!(reply.read()).poll(cx), Poll::Ready(Ok(()))));
+    let cost = Cost { time: start.elapsed(), allocations: region.change().allocations, future: size };
+    assert_eq!(black_box(reply).text().len(), events as usize);
+    cost
 }
 
 /// Whether there is a valgrind, or why there are no numbers of it.
@@ -197,6 +251,36 @@ impl Service<u64> for Model {
 
     fn call(&mut self, n: u64) -> Self::Future {
         ready(Ok(n + 1))
+    }
+}
+
+/// Streams so many tokens.
+#[derive(Clone)]
+struct Speaker(u32);
+
+impl Service<Request> for Speaker {
+    type Response = Reply;
+    type Error = Error;
+    type Future = Ready<Result<Reply, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        ready(Ok(Reply::stream(Tokens(self.0, "x".into()))))
+    }
+}
+
+struct Tokens(u32, Arc<str>);
+
+impl futures_core::Stream for Tokens {
+    type Item = Result<Item, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(left) = self.0.checked_sub(1) else { return Poll::Ready(Some(Ok(Item::End))) };
+        self.0 = left;
+        Poll::Ready(Some(Ok(Item::Text(Arc::clone(&self.1)))))
     }
 }
 

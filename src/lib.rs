@@ -19,6 +19,7 @@
 //! - [`retry`] asks again after a jittered, growing delay, within a budget; [`timeout`] ends calls and attempts;
 //!   [`concurrency_limit`] lets so many calls through at once, to the end of their answers.
 //! - [`circuit_breaker`] stops asking a provider that fails or limits; [`failover`] asks the next one.
+//! - [`recovery`] reads a stream to its end before it is shown, where that is asked for, so that one that was cut starts over.
 //! - [`observe`] makes spans and metrics of calls, and tells whoever listens.
 //! - [`Stack`] puts the layers in their places; each also stands alone in a `tower::ServiceBuilder`.
 //! - [`chat`] and [`provider`] are the words of a conversation, and clients that speak them.
@@ -63,11 +64,11 @@ pub use error::{Attempt, Error, Failover, GaveUp, Kind, Origin, Phase, Scope, Tr
 pub use event::{Event, Sink, What};
 pub use gate::{CircuitState, Gate};
 pub use invalid::Invalid;
-pub use layers::{circuit_breaker, classify, concurrency_limit, failover, observe, retry, timeout};
+pub use layers::{circuit_breaker, classify, concurrency_limit, failover, observe, recovery, retry, timeout};
 pub use models::{Capabilities, Models};
 pub use rng::Rng;
 pub use secret::Secret;
-pub use shape::{AsIs, Bare, Both, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};
+pub use shape::{AsIs, Bare, Both, Gather, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};
 pub use stack::Stack;
 pub use usage::Usage;
 

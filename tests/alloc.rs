@@ -7,6 +7,8 @@
 mod answers;
 #[path = "alloc/events.rs"]
 mod events;
+#[path = "alloc/streams.rs"]
+mod streams;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -21,6 +23,7 @@ use seawall::{
     failover::{Failover, Route},
     observe::{ObserveLayer, telemetry},
     provider::{Anthropic, Dialect, Fit, OpenAi},
+    recovery::{Recovery, RecoveryLayer},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -55,6 +58,7 @@ fn main() {
     what_is_not_free();
     answers::are_bounded();
     events::are_bounded();
+    streams::all();
     long_histories();
 }
 
@@ -103,6 +107,10 @@ fn whole_replies() {
     let (limit, unlimited) = (ConcurrencyLimitLayer::new(1).unwrap(), ConcurrencyLimitLayer::unlimited());
     row("concurrency limit", 0).holds(build().layer(limit.clone()).service(Model(None)), || 1, succeeds);
     row("concurrency limit, none", 0).holds(build().layer(unlimited).service(Model(None)), || 1, succeeds);
+    let recovery = |recovery| RecoveryLayer::new(recovery);
+    row("recovery, none", 0).holds(build().layer(recovery(Recovery::Fail)).service(Model(None)), || 1, succeeds);
+    let buffered = recovery(Recovery::BufferThenRestart);
+    row("recovery", 0).holds(build().layer(buffered.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: deadline", 0).holds(build().layer(deadline.clone()).service(Model(None)), || 1, succeeds);
     row("timeout: attempt", 0).holds(build().layer(attempt.clone()).service(Model(None)), || 1, succeeds);
 
@@ -110,7 +118,8 @@ fn whole_replies() {
     let keyed = breaker.clone().shape(KeyBy::new(Bare, |_: &u64| Some("model")));
     row("circuit breaker, keyed", 0).holds(build().layer(keyed).service(Model(None)), || 1, succeeds);
 
-    let all = build().layer(deadline).layer(retry).layer(breaker).layer(limit).layer(attempt).layer(classify);
+    let all =
+        build().layer(deadline).layer(retry).layer(buffered).layer(breaker).layer(limit).layer(attempt).layer(classify);
     row("failover: two routes by `then`", 0).holds(Failover::new(Model(None)).then(Model(None)), || 1, succeeds);
     let list = Failover::list(vec![Route::new(Model(None)), Route::new(Model(None))]).unwrap();
     row("failover: a list of two routes", 0).holds(list, || 1, succeeds);

@@ -6,9 +6,9 @@ use seawall::{Error, classify::Classifier};
 use seawall_fuzz::bounded;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The tree that bodies are read into is bounded by levels and by values a level, and not by the input: one takes up to 5
-/// MB, and a recorded stream is read into two.
-const TREE: usize = 12 << 20;
+/// The tree that bodies are read into may take 16 KiB a level, besides a share of the input, and a recorded stream is read
+/// into two.
+const TREE: usize = 768 << 10;
 
 fuzz_target!(|data: &[u8]| {
     let end = data.windows(2).position(|pair| pair == b"\n\n").unwrap_or(data.len());

@@ -3,7 +3,7 @@ use http::Response;
 use peak_alloc::PeakAlloc;
 use seawall::{
     chat,
-    provider::{Anthropic, Dialect, OpenAi},
+    provider::{Anthropic, Dialect, Fit, OpenAi},
 };
 use serde::de::IgnoredAny;
 
@@ -61,7 +61,7 @@ pub fn holds(request: &chat::Request) {
 }
 
 fn sent(dialect: &impl Dialect, request: &chat::Request, restored: &chat::Request) {
-    match (dialect.encode(request), dialect.encode(restored)) {
+    match (dialect.encode(request, &mut Fit::default()), dialect.encode(restored, &mut Fit::default())) {
         (Ok(one), Ok(other)) => {
             assert_eq!(one.body(), other.body());
             serde_json::from_slice::<IgnoredAny>(one.body()).expect("a body is JSON");

@@ -112,8 +112,8 @@ impl Answer {
             Item::ToolCall(call) => self.message.parts_mut().push(Part::ToolCall(call.clone())),
             Item::Native(block) => self.message.parts_mut().push(Part::Native(block.clone())),
             Item::Started { id, model } => {
-                self.id = id.as_deref().map(Box::from).or(self.id.take());
-                self.model = model.as_deref().map(Box::from).or(self.model.take());
+                self.id = id.as_deref().map(Box::from).or_else(|| self.id.take());
+                self.model = model.as_deref().map(Box::from).or_else(|| self.model.take());
             }
             Item::Usage(usage) => self.usage = Some(*usage),
             Item::Finish(reason) => self.finish_reason = Some(reason.clone()),

@@ -10,6 +10,7 @@ use std::{
     future::poll_fn,
     pin::pin,
     sync::{Mutex, PoisonError},
+    task::{Context as Cx, Poll},
 };
 
 /// A model's answer: whole, or a stream that fills it as it is read.
@@ -70,11 +71,12 @@ impl Reply {
     /// Nothing is lost: the next call goes on where this one was dropped.
     pub async fn next(&mut self) -> Option<Result<Item, Error>> {
         loop {
-            let Rest::Items(items) = &mut self.rest else { return None };
-            let items = items.get_mut().unwrap_or_else(PoisonError::into_inner);
-            match poll_fn(|cx| items.as_mut().poll_next(cx)).await {
+            if !self.is_stream() {
+                return None;
+            }
+            match poll_fn(|cx| self.poll_item(cx)).await {
                 Some(Ok(Item::Alive)) => {}
-                Some(Ok(Item::Skipped)) => self.skipped = self.skipped.saturating_add(1),
+                Some(Ok(Item::Skipped)) => self.skip(),
                 Some(Ok(Item::End)) | None => self.rest = Rest::Nothing,
                 Some(Ok(item)) => {
                     self.answer.take(&item);
@@ -179,6 +181,22 @@ impl Reply {
     #[must_use]
     pub fn trail(&self) -> &Trail {
         &self.trail
+    }
+
+    /// The next item as it comes, those that readers never see included.
+    pub(super) fn poll_item(&mut self, cx: &mut Cx<'_>) -> Poll<Option<Result<Item, Error>>> {
+        let Rest::Items(items) = &mut self.rest else { return Poll::Ready(None) };
+        items.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().poll_next(cx)
+    }
+
+    pub(super) fn skip(&mut self) {
+        self.skipped = self.skipped.saturating_add(1);
+    }
+
+    /// The same reply with another rest, in place of the one that it had.
+    pub(super) fn with_rest(mut self, items: Items) -> Self {
+        self.rest = Rest::Items(Mutex::new(items));
+        self
     }
 
     pub(super) fn prepend(&mut self, trail: Trail) {

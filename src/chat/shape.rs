@@ -1,5 +1,5 @@
-use super::{Reply, Request};
-use crate::{Context, Ending, Guard, Note, Replay, Shape, Sink, Trail};
+use super::{Gathering, Reply, Request};
+use crate::{Context, Ending, Gather, Guard, Note, Replay, Shape, Sink, Trail};
 
 /// [`Request`] and [`Reply`]: the context rides in the one, guards and trail in the other.
 ///
@@ -56,5 +56,13 @@ impl<G: Guard + Send + 'static> Ending<Reply, G> for Chat {
 
     fn hold(&self, reply: Reply, guard: G) -> Reply {
         reply.hold(guard)
+    }
+}
+
+impl Gather<Reply> for Chat {
+    type Gathering = Gathering;
+
+    fn gather(&self, reply: Reply) -> Gathering {
+        Gathering::new(reply)
     }
 }

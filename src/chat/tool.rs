@@ -1,3 +1,4 @@
+use super::Native;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use std::sync::{Arc, LazyLock};
@@ -102,12 +103,26 @@ pub struct ToolCall {
     id: Arc<str>,
     name: Arc<str>,
     arguments: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    native: Option<Native>,
 }
 
 impl ToolCall {
     /// A call with its arguments as JSON text.
     pub fn new(id: impl Into<Arc<str>>, name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
-        Self { id: id.into(), name: name.into(), arguments: arguments.into() }
+        Self { id: id.into(), name: name.into(), arguments: arguments.into(), native: None }
+    }
+
+    /// Keeps the call as the provider wrote it, which says more than seawall knows: a signature of its thoughts, say.
+    #[must_use]
+    pub fn with_native(self, native: impl Into<Option<Native>>) -> Self {
+        Self { native: native.into(), ..self }
+    }
+
+    /// The call as the provider wrote it, where that says more.
+    #[must_use]
+    pub fn native(&self) -> Option<&Native> {
+        self.native.as_ref()
     }
 
     /// The id that ties the result to the call, as it came.

@@ -4,5 +4,6 @@ pub mod classify;
 pub mod concurrency_limit;
 pub mod failover;
 pub mod observe;
+pub mod recovery;
 pub mod retry;
 pub mod timeout;

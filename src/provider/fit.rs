@@ -12,6 +12,8 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, Default)]
 pub struct Fit {
     model: Capabilities,
+    /// What this provider refuses for every model.
+    also: &'static [&'static str],
     changes: Vec<Change>,
 }
 
@@ -19,13 +21,18 @@ impl Fit {
     /// For a model that takes this.
     #[must_use]
     pub fn new(model: Capabilities) -> Self {
-        Self { model, changes: Vec::new() }
+        Self { model, also: &[], changes: Vec::new() }
     }
 
     /// What the model takes.
     #[must_use]
     pub fn model(&self) -> &Capabilities {
         &self.model
+    }
+
+    /// Has it leave out what a provider refuses for every model.
+    pub(super) fn refuse(&mut self, fields: &'static [&'static str]) {
+        self.also = fields;
     }
 
     /// Notes a change.
@@ -55,7 +62,7 @@ impl Fit {
     /// ```
     pub fn settings<'a>(&mut self, request: &'a chat::Request, provider: &str) -> Cow<'a, chat::Request> {
         let mut fitted = Cow::Borrowed(request);
-        if self.model.refuses_nothing() {
+        if self.model.refuses_nothing() && self.also.is_empty() {
             return fitted;
         }
         for field in self.refused(request, provider) {
@@ -78,7 +85,9 @@ impl Fit {
         let is_refused = |field: &str| match field {
             // It has two names, and a dialect takes the other one.
             "max_tokens" => model.refuses(field) && model.refuses("max_completion_tokens"),
-            field => model.refuses(field) || reasons && model.refuses_while_reasoning(field),
+            field => {
+                self.also.contains(&field) || model.refuses(field) || reasons && model.refuses_while_reasoning(field)
+            }
         };
         let is_set = |field: &&str| request.has(provider, field);
         let settings = SETTINGS.into_iter().filter(is_set).filter(|field| is_refused(field)).map(Cow::Borrowed);

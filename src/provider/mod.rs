@@ -1,4 +1,5 @@
-//! Clients of providers: a dialect over any HTTP client. [`OpenAi`] speaks chat completions, [`Anthropic`] messages.
+//! Clients of providers: a dialect over any HTTP client. [`OpenAi`] speaks chat completions, [`Anthropic`] messages. A
+//! [`Preset`] is what makes the former one of the many that speak nearly like OpenAI.
 //!
 //! # Example
 //! ```no_run
@@ -31,6 +32,7 @@ mod assemble;
 mod check;
 mod client;
 mod dialect;
+mod endpoint;
 mod events;
 mod fit;
 mod future;
@@ -53,7 +55,7 @@ pub use client::Client;
 pub use dialect::Dialect;
 pub use fit::Fit;
 pub use future::ResponseFuture;
-pub use openai::{NoText, OpenAi};
+pub use openai::{CallIds, NoText, OpenAi, Preset};
 #[cfg(feature = "reqwest")]
 #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
 pub use reqwest::{Reqwest, Sending};

@@ -8,7 +8,8 @@ use crate::{
     Change, Invalid, Mend,
     chat::{Kept, Message, Part, Request, Role, Tool, ToolCall, ToolResult},
 };
-use std::borrow::Cow;
+use serde_json::value::RawValue;
+use std::{borrow::Cow, collections::HashMap};
 
 /// A stretch of turns of one side.
 pub(super) struct Turn<'a> {
@@ -41,6 +42,16 @@ pub(super) struct Answered<'a> {
     pub(super) results: Vec<&'a ToolResult>,
 }
 
+impl<'a> Called<'a> {
+    /// The call as this provider wrote it, where that says more and is still true.
+    pub(super) fn native(&self, provider: &str) -> Option<&'a RawValue> {
+        match (&self.id, &self.name) {
+            (Cow::Borrowed(_), Cow::Borrowed(_)) => self.call.native()?.json_for(provider),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Spoken<'a> {
     /// Where its encoding is kept, which is the same in every history.
     pub(super) fn kept(&self) -> Option<&'a Kept> {
@@ -66,7 +77,7 @@ impl<'a> Answered<'a> {
 pub(super) fn turns<'a>(request: &'a Request, rule: IdRule, fit: &mut Fit) -> Result<Vec<Turn<'a>>, Invalid> {
     let mut ids = Ids::new(rule);
     let mut turns = Vec::new();
-    let mut open = Vec::new();
+    let (mut open, mut waiting) = (Vec::new(), HashMap::new());
     let mut first = 0;
     for messages in request.messages().chunk_by(|a, b| is_assistant(a) == is_assistant(b)) {
         let side = match is_assistant(&messages[0]) {
@@ -78,14 +89,19 @@ pub(super) fn turns<'a>(request: &'a Request, rule: IdRule, fit: &mut Fit) -> Re
                     if renamed {
                         fit.note(Change::Mended { message: index, how: Mend::Renamed });
                     }
-                    let asked =
-                        |called: &Called<'a>| Open { index, call: called.call, id: called.id.clone(), answer: None };
+                    let asked = |called: &Called<'a>| Open {
+                        index,
+                        call: called.call,
+                        id: called.id.clone(),
+                        answer: None,
+                        twin: None,
+                    };
                     open.extend(spoken.calls.iter().map(asked));
                 }
                 Side::Assistant(spoken)
             }
             false => {
-                let results = answered(first, messages, &mut open, fit)?;
+                let results = answered(first, messages, &mut open, &mut waiting, fit)?;
                 all_answered(&open)?;
                 open.clear();
                 Side::User {
@@ -138,6 +154,8 @@ struct Open<'a> {
     call: &'a ToolCall,
     id: Cow<'a, str>,
     answer: Option<usize>,
+    /// The next call with the same id.
+    twin: Option<usize>,
 }
 
 fn all_answered(open: &[Open<'_>]) -> Result<(), Invalid> {
@@ -156,14 +174,23 @@ fn answered<'a>(
     first: usize,
     messages: &'a [Message],
     open: &mut [Open<'a>],
+    waiting: &mut HashMap<&'a str, usize>,
     fit: &mut Fit,
 ) -> Result<Vec<Answered<'a>>, Invalid> {
     let mut all: Vec<Answered<'a>> = Vec::with_capacity(open.len());
+    waiting.clear();
+    for at in (0..open.len()).rev() {
+        open[at].twin = waiting.insert(open[at].call.id(), at);
+    }
     for (index, result) in
         (first..).zip(messages).flat_map(|(index, message)| results(message).map(move |result| (index, result)))
     {
-        let of = |call: &Open<'_>| call.call.id() == result.call_id();
-        let next = open.iter().position(|call| of(call) && call.answer.is_none()).or_else(|| open.iter().rposition(of));
+        let next = waiting.get_mut(result.call_id()).map(|next| {
+            // The last of those that share an id stays, for what is left over.
+            let at = *next;
+            *next = open[at].twin.unwrap_or(at);
+            at
+        });
         match next.map(|at| &mut open[at]) {
             Some(Open { answer: Some(at), .. }) => {
                 all[*at].results.push(result);

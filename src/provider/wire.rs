@@ -6,11 +6,11 @@ use http::{
 };
 use serde::{
     Deserialize, Serialize,
-    de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor},
+    de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
     ser::SerializeMap,
 };
 use serde_json::{error::Category, value::RawValue};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// The URL of a base and what follows it, each with a query of its own.
 pub(super) fn uri(base_url: &str, path: &str) -> Result<Uri, Invalid> {
@@ -105,6 +105,41 @@ pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ser
         false => Err(serde_json::Error::custom("not an object")),
     }
 }
+
+/// Whether an object has other fields than these.
+pub(super) fn has_more(object: &RawValue, known: &[&str]) -> bool {
+    any_field(object, |name| !known.contains(&name))
+}
+
+pub(super) fn has_field(object: &RawValue, field: &str) -> bool {
+    any_field(object, |name| name == field)
+}
+
+fn any_field(object: &RawValue, is_one: impl Fn(&str) -> bool) -> bool {
+    serde_json::Deserializer::from_str(object.get()).deserialize_map(AnyField(is_one)).unwrap_or_default()
+}
+
+struct AnyField<F>(F);
+
+impl<'de, F: Fn(&str) -> bool> Visitor<'de> for AnyField<F> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<bool, A::Error> {
+        let mut any = false;
+        while let Some(Key(name)) = fields.next_key()? {
+            any |= (self.0)(&name);
+            fields.next_value::<IgnoredAny>()?;
+        }
+        Ok(any)
+    }
+}
+
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 pub(super) fn has_items(list: &RawValue) -> bool {
     from_raw::<Vec<IgnoredAny>>(list).is_ok_and(|items| !items.is_empty()) // which take no room

@@ -24,6 +24,10 @@ impl<H, F> KeyBy<H, F> {
     {
         Self { shape, key }
     }
+
+    pub(super) fn inner(&self) -> &H {
+        &self.shape
+    }
 }
 
 impl<Req, H: Shape<Req>, F: Fn(&Req) -> Option<&str>> Shape<Req> for KeyBy<H, F> {

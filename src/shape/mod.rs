@@ -1,9 +1,11 @@
 #[cfg(feature = "reqwest")]
 mod reqwest;
 
+mod gather;
 mod key_by;
 mod map;
 
+pub use gather::Gather;
 pub use key_by::KeyBy;
 pub use map::{AsIs, Both, Map, Model};
 
@@ -14,8 +16,8 @@ use std::pin::pin;
 /// How layers see a request: what its call still may do, and its facts.
 ///
 /// Every layer has one parameter `H` for its shape, with [`Bare`] as its default. A layer asks only for the traits that
-/// it uses: [`Shape`] for the request, [`Replay`] to send it again, [`Note`] to tell what failed before a success, and
-/// [`Ending`] to stay until an answer is over.
+/// it uses: [`Shape`] for the request, [`Replay`] to send it again, [`Note`] to tell what failed before a success,
+/// [`Ending`] to stay until an answer is over, and [`Gather`] to read one to its end.
 #[diagnostic::on_unimplemented(
     message = "shape `{Self}` does not know requests of type `{Req}`",
     note = "`Bare` takes any request, `Http` an `http::Request` or a `reqwest::Request`, `Chat` a `chat::Request`; inside a stack they come as `Call<Req>`"

@@ -1,4 +1,4 @@
-use super::{Framing, Spread};
+use super::{Framing, Spread, Stream};
 use crate::Invalid;
 
 /// How the provider answers where nothing goes wrong. At once and with text, by default.
@@ -30,6 +30,8 @@ pub struct Answer {
     pub(super) tool_calls: Vec<Call>,
     pub(super) cached: u32,
     pub(super) cache_written: u32,
+    pub(super) filtered: bool,
+    pub(super) stream: Stream,
 }
 
 /// A tool that the answer asks for.
@@ -46,7 +48,7 @@ impl Answer {
         Self { delay: delay.into(), ..self }
     }
 
-    /// Frames bodies in this way.
+    /// Frames whole bodies in this way. Streams are chunked.
     #[must_use]
     pub fn framing(self, framing: Framing) -> Self {
         Self { framing, ..self }
@@ -87,6 +89,18 @@ impl Answer {
         Self { refusal: Some(text.into()), ..self }
     }
 
+    /// Ends where it is as a content filter ends it: with `content_filter` in OpenAI's form, and with `refusal` in Anthropic's.
+    #[must_use]
+    pub fn filtered(self) -> Self {
+        Self { filtered: true, ..self }
+    }
+
+    /// Streams in this way, where a request asks for a stream.
+    #[must_use]
+    pub fn stream(self, stream: Stream) -> Self {
+        Self { stream, ..self }
+    }
+
     /// Reports so many tokens of the prompt as read from a cache, or all where it has less. Default 0.
     #[must_use]
     pub fn cached(self, tokens: u32) -> Self {
@@ -100,9 +114,12 @@ impl Answer {
     }
 
     pub(super) fn check(&self) -> Result<(), Invalid> {
-        if self.refusal.is_some() && (self.text.is_some() || !self.tool_calls.is_empty()) {
-            return Err(Invalid::new("refusal", "stands alone: an answer that refuses has no text and calls no tools"));
+        let goes_on = self.text.is_some() || !self.tool_calls.is_empty() || self.filtered;
+        if self.refusal.is_some() && goes_on {
+            let reason = "stands alone: an answer that refuses has no text, calls no tools and is not filtered";
+            return Err(Invalid::new("refusal", reason));
         }
+        self.stream.check()?;
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let bad = |call: &&Call| !(1..=64).contains(&call.name.len()) || !call.name.bytes().all(legal);
         match self.tool_calls.iter().find(bad) {

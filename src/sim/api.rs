@@ -1,5 +1,15 @@
 //! The words of the two providers that the mock one can be, by the path that it is asked at.
-use super::{completion::completion, message::Message, reply::Reply, said::Said};
+use super::{
+    Stream,
+    asked::Asked,
+    chunks::chunks,
+    completion::completion,
+    deltas::{deltas, ping},
+    frame::Frame,
+    message::Message,
+    reply::Reply,
+    said::Said,
+};
 use serde_json::json;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +67,52 @@ impl Api {
         match self {
             Self::OpenAi => Reply::json(self, 200, &completion(said)),
             Self::Anthropic => Reply::json(self, 200, &Message::of(said)),
+        }
+    }
+
+    pub(super) fn stream(self, said: &Said<'_>, asked: &Asked<'_>, stream: &Stream) -> Reply {
+        let events = match self {
+            Self::OpenAi => chunks(said, asked, stream),
+            Self::Anthropic => deltas(said, stream),
+        };
+        Reply::events(self, events)
+    }
+
+    /// An event of a stream that shows nothing, but for `OpenAi`, which has none.
+    pub(super) fn ping(self) -> Option<Frame> {
+        match self {
+            Self::OpenAi => None,
+            Self::Anthropic => Some(ping()),
+        }
+    }
+
+    /// The event that says what went wrong, in these words or in those for a status.
+    pub(super) fn error_event(self, status: u16, data: Option<&str>) -> Frame {
+        let name = (self == Self::Anthropic).then_some("error");
+        match data {
+            Some(data) => Frame::new(name, data),
+            None => Frame::new(name, self.error(status).body),
+        }
+    }
+
+    /// An event of the kind that shows tokens, whatever its data.
+    pub(super) fn event(self, data: impl Into<Vec<u8>>) -> Frame {
+        Frame::new((self == Self::Anthropic).then_some("content_block_delta"), data)
+    }
+
+    /// An event that stops in the middle.
+    pub(super) fn broken(self) -> &'static str {
+        match self {
+            Self::OpenAi => r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" mal"#,
+            Self::Anthropic => r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" mal"#,
+        }
+    }
+
+    /// The data of an event that shows nothing, around a text that nobody looks at.
+    pub(super) fn around(self) -> (&'static str, &'static str) {
+        match self {
+            Self::OpenAi => (r#"{"object":"chat.completion.chunk","choices":[],"filler":""#, r#""}"#),
+            Self::Anthropic => (r#"{"type":"ping","filler":""#, r#""}"#),
         }
     }
 

@@ -20,6 +20,13 @@ pub(super) struct Asked<'a> {
     parallel_tool_calls: Option<bool>,
     stop: Option<Value>,
     stop_sequences: Option<Value>,
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StreamOptions {
+    include_usage: Option<bool>,
 }
 
 /// A turn; what is none is told by no role.
@@ -72,6 +79,20 @@ impl<'a> Asked<'a> {
     /// What a limit counts before the answer is known: the prompt, and what may be answered.
     pub(super) fn tokens(&self) -> u32 {
         self.prompt_tokens().saturating_add(self.most().unwrap_or(0))
+    }
+
+    pub(super) fn streams(&self) -> bool {
+        self.stream == Some(true)
+    }
+
+    pub(super) fn wants_usage(&self) -> bool {
+        self.stream_options.as_ref().and_then(|options| options.include_usage) == Some(true)
+    }
+
+    /// Whether the last turn is the model's, for it to go on with.
+    pub(super) fn is_prefilled(&self) -> bool {
+        let last = self.messages.last().map(|json| serde_json::from_str::<Turn<'_>>(json.get()).unwrap_or_default());
+        last.is_some_and(|turn| turn.role == "assistant")
     }
 
     /// How many tools the answer may ask for.

@@ -2,7 +2,7 @@ use super::{
     End,
     core::Ticket,
     in_process::{nonsense, stopped},
-    plan::{Step, Steps, Stop},
+    step::{Piece, Step, Steps, Stop},
 };
 use crate::time::{self, Sleep};
 use bytes::Bytes;
@@ -41,12 +41,11 @@ impl Body {
         }
     }
 
-    fn give(&mut self, piece: Bytes) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let len = piece.len() as u64;
-        self.ticket.sent(len);
-        self.left = self.left.map(|left| left.saturating_sub(len));
+    fn give(&mut self, piece: Piece) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.ticket.sent(&piece);
+        self.left = self.left.map(|left| left.saturating_sub(piece.bytes.len() as u64));
         self.settle();
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        Poll::Ready(Some(Ok(Frame::data(piece.bytes))))
     }
 
     fn fail(&mut self, error: io::Error) -> Poll<Option<io::Result<Frame<Bytes>>>> {
@@ -61,7 +60,7 @@ impl Body {
         if bytes > now {
             self.steps.push_front(Step::Filler(bytes - now));
         }
-        self.give(Bytes::from_static(FILLER.get(..now as usize).unwrap_or(FILLER)))
+        self.give(Bytes::from_static(FILLER.get(..now as usize).unwrap_or(FILLER)).into())
     }
 }
 
@@ -75,7 +74,7 @@ impl http_body::Body for Body {
                 ready!(sleep.as_mut().poll(cx));
                 self.sleep = None;
             }
-            match self.steps.pop_front() {
+            match self.steps.next() {
                 Some(Step::Wait(wait)) => self.sleep = Some(Box::pin(time::sleep(wait))),
                 Some(Step::Piece(piece)) => return self.give(piece),
                 Some(Step::Filler(bytes)) => return self.filler(bytes),
@@ -85,7 +84,8 @@ impl http_body::Body for Body {
                     return Poll::Pending;
                 }
                 Some(Step::Stop(stop)) => return self.fail(stopped(stop)),
-                Some(Step::Head(_) | Step::HalfHead(_)) => {}
+                // Neither comes behind a head, and an idle wait comes as waits and pieces.
+                Some(Step::Head(_) | Step::HalfHead(_) | Step::Idle { .. }) => {}
                 Some(Step::End) | None => {
                     self.ticket.end(End::Answered);
                     return Poll::Ready(None);

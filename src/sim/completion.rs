@@ -3,27 +3,32 @@ use super::said::{Said, Stopped, Words};
 use serde_json::{Value, json};
 
 pub(super) fn completion(said: &Said<'_>) -> Value {
-    let counts = &said.counts;
     json!({
-        "id": format!("chatcmpl-mock-{}", said.number), "object": "chat.completion", "created": said.created,
+        "id": said.completion_id(), "object": "chat.completion", "created": said.created,
         "model": said.model,
         "choices": [{"index": 0, "finish_reason": finish_reason(said), "logprobs": null, "message": message(said)}],
-        "usage": {
-            "prompt_tokens": counts.prompt, "completion_tokens": counts.completion,
-            "total_tokens": u64::from(counts.prompt) + u64::from(counts.completion),
-            "prompt_tokens_details": {
-                "cached_tokens": counts.cached, "cache_write_tokens": counts.cache_written, "audio_tokens": 0,
-            },
-            "completion_tokens_details": {
-                "reasoning_tokens": counts.reasoning, "audio_tokens": 0,
-                "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0,
-            },
+        "usage": usage(said),
+    })
+}
+
+pub(super) fn usage(said: &Said<'_>) -> Value {
+    let counts = &said.counts;
+    json!({
+        "prompt_tokens": counts.prompt, "completion_tokens": counts.completion,
+        "total_tokens": u64::from(counts.prompt) + u64::from(counts.completion),
+        "prompt_tokens_details": {
+            "cached_tokens": counts.cached, "cache_write_tokens": counts.cache_written, "audio_tokens": 0,
+        },
+        "completion_tokens_details": {
+            "reasoning_tokens": counts.reasoning, "audio_tokens": 0,
+            "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0,
         },
     })
 }
 
-fn finish_reason(said: &Said<'_>) -> &'static str {
+pub(super) fn finish_reason(said: &Said<'_>) -> &'static str {
     match (&said.stopped, &said.words) {
+        (Stopped::Filtered, _) => "content_filter",
         (Stopped::Cut, _) => "length",
         (_, Words::Calls(_)) => "tool_calls",
         _ => "stop",

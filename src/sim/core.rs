@@ -4,10 +4,11 @@ use super::{
     api::Api,
     asked::Asked,
     limits::{Limiter, Refusal},
-    log,
-    plan::{self, Step, Steps},
+    log, plan,
     reply::Reply,
     said::Said,
+    step::{Piece, Step, Steps},
+    when::Facts,
 };
 use crate::{
     Invalid, Rng,
@@ -73,13 +74,21 @@ impl State {
     }
 }
 
-impl Verdict<'_> {
+impl<'a> Verdict<'a> {
     fn met(&self) -> Option<(FaultKind, Phase)> {
         match self {
             Self::Outage(fault) | Self::Fault(fault) => Some((fault.kind(), fault.phase())),
             Self::Refused(Refusal::Concurrency(_)) => Some((FaultKind::Concurrency, Phase::InHead)),
             Self::Refused(_) => Some((FaultKind::RateLimit, Phase::InHead)),
             Self::Well => None,
+        }
+    }
+
+    /// The answer of the fault's own.
+    fn answer(&self) -> Option<&'a Answer> {
+        match *self {
+            Self::Fault(fault) => fault.answer.as_deref(),
+            Self::Outage(_) | Self::Refused(_) | Self::Well => None,
         }
     }
 }
@@ -106,7 +115,9 @@ impl Core {
         state.number += 1;
         let number = state.number;
         let rng = self.script.rng(number);
-        let verdict = self.judge(&mut state, elapsed, path, tokens, &rng);
+        let facts = Facts::new(number, elapsed, path, asked.as_ref().ok());
+        let verdict = self.judge(&mut state, &facts, tokens, &rng);
+        let how = verdict.answer().unwrap_or(&self.script.answer);
         let limiter = state.limiter.clone();
         let met = verdict.met();
         if let Some(met) = met {
@@ -125,7 +136,11 @@ impl Core {
         let ticket = self.open(state, record, on_drop);
         let answer = |asked: Asked<'_>| {
             let ids = Rng::seeded(self.script.rng(number).bits());
-            asked.api().whole(&Said::new(&asked, &self.script.answer, number, elapsed, ids))
+            let said = Said::new(&asked, how, number, elapsed, ids);
+            match asked.streams() {
+                true => asked.api().stream(&said, &asked, &how.stream),
+                false => asked.api().whole(&said),
+            }
         };
         let api = Api::at(path).unwrap_or(Api::OpenAi);
         let reply = || asked.map_or_else(|error| error, answer);
@@ -134,7 +149,7 @@ impl Core {
             reply.tell_limits(&limiter);
             reply
         };
-        (ticket, self.steps(&verdict, api, reply, told, &rng))
+        (ticket, Self::steps(&verdict, api, how, reply, told, &rng))
     }
 
     /// Opens the record of a request that could not be read.
@@ -153,34 +168,33 @@ impl Core {
     }
 
     /// An outage is asked first, then the limits, then the faults.
-    fn judge(&self, state: &mut State, elapsed: Duration, path: &str, tokens: u32, rng: &Rng) -> Verdict<'_> {
-        if let Some(fault) = self.script.outage_at(elapsed) {
+    fn judge(&self, state: &mut State, facts: &Facts<'_>, tokens: u32, rng: &Rng) -> Verdict<'_> {
+        if let Some(fault) = self.script.outage_at(facts.elapsed) {
             return Verdict::Outage(fault);
         }
-        if let Err(refusal) = state.limiter.admit(elapsed, state.in_flight, tokens) {
+        if let Err(refusal) = state.limiter.admit(facts.elapsed, state.in_flight, tokens) {
             return Verdict::Refused(refusal);
         }
-        self.script.fault_for(state.number, elapsed, path, rng).map_or(Verdict::Well, Verdict::Fault)
+        self.script.fault_for(facts, rng).map_or(Verdict::Well, Verdict::Fault)
     }
 
     fn steps(
-        &self,
         verdict: &Verdict<'_>,
         api: Api,
+        how: &Answer,
         answer: impl FnOnce() -> Reply,
-        told: impl FnOnce(Reply) -> Reply,
+        told: impl Fn(Reply) -> Reply,
         rng: &Rng,
     ) -> Steps {
-        let Answer { framing, delay, .. } = self.script.answer;
         let mut steps = match verdict {
-            Verdict::Outage(fault) => return plan::broken(api.error(503), framing, fault, rng),
-            Verdict::Refused(refusal) => return plan::whole(told(Reply::refused(api, refusal)), framing),
-            Verdict::Fault(fault) => plan::broken(told(answer()), framing, fault, rng),
-            Verdict::Well => plan::whole(told(answer()), framing),
+            Verdict::Outage(fault) => return plan::broken(api.error(503), how, fault, rng),
+            Verdict::Refused(refusal) => return plan::whole(told(Reply::refused(api, refusal)), how, rng),
+            Verdict::Fault(fault) => plan::broken(told(answer()), how, fault, rng),
+            Verdict::Well => plan::whole(told(answer()), how, rng),
         };
         // An error comes at once; all else takes its time first, also where it breaks later.
-        let thinks = delay.draw(rng);
-        if !thinks.is_zero() && !matches!(verdict, Verdict::Fault(Fault { status: Some(_), .. })) {
+        let thinks = how.delay.draw(rng);
+        if !thinks.is_zero() && !matches!(verdict, Verdict::Fault(fault) if fault.is_error()) {
             steps.push_front(Step::Wait(thinks));
         }
         steps
@@ -245,8 +259,10 @@ impl Ticket {
         self.record.status = Some(status);
     }
 
-    pub(super) fn sent(&mut self, bytes: u64) {
-        self.record.sent += bytes;
+    pub(super) fn sent(&mut self, piece: &Piece) {
+        self.record.sent += piece.bytes.len() as u64;
+        self.record.events += u64::from(piece.events);
+        self.record.tokens += u64::from(piece.tokens);
     }
 
     /// Ends it; only the first end counts.

@@ -1,18 +1,20 @@
-use super::Spread;
+use super::{Answer, BadEvent, Framing, Garble, Phase, Spread};
 use crate::Invalid;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::time::Duration;
 
 /// What goes wrong with one answer: what it says, what breaks it and where, or both.
 ///
 /// ```
-/// use seawall::sim::{Fault, Phase};
+/// use seawall::sim::{BadEvent, Fault, Phase};
 /// use std::time::Duration;
 ///
 /// Fault::status(429).header("retry-after", "1");
 /// Fault::reset(Phase::InHead);
 /// Fault::delay(Phase::BeforeHead, Duration::from_millis(300));
 /// Fault::cut(Phase::InBody).with_status(503); // an error whose body is cut
+/// Fault::truncate(Phase::AfterTokens(40)); // a stream that ends in good order, but not with its last event
+/// Fault::event(Phase::BeforeBody, BadEvent::Error).with_status(529); // a 200 whose first event is an error
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -20,61 +22,8 @@ pub struct Fault {
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<String>,
     pub(super) framing: Option<Framing>,
+    pub(super) answer: Option<Box<Answer>>,
     pub(super) deed: Deed,
-}
-
-/// Where in an answer something happens.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// The request was read; not a byte of the answer is out.
-    BeforeHead,
-    /// In the middle of the status line and headers.
-    InHead,
-    /// The head is out, the body has not begun.
-    BeforeBody,
-    /// Between pieces of the body.
-    InBody,
-    /// All of the body is out, but not its end: the body is chunked and the last chunk is missing.
-    AtEnd,
-}
-
-impl Phase {
-    /// Each phase, in the order of an answer.
-    pub const ALL: [Self; 5] = [Self::BeforeHead, Self::InHead, Self::BeforeBody, Self::InBody, Self::AtEnd];
-}
-
-/// How the end of a body is told.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Framing {
-    /// By `content-length`. The default.
-    #[default]
-    Length,
-    /// By the last chunk.
-    Chunked,
-}
-
-/// What about an answer is not what it should be.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Garble {
-    /// The head is no HTTP.
-    Head,
-    /// The body is whole, but labelled `text/html`.
-    ContentType,
-    /// The body is JSON that stops in the middle, correctly framed.
-    Json,
-    /// A chunk's size is not a number.
-    Chunk,
-}
-
-impl Garble {
-    /// Each way.
-    pub const ALL: [Self; 4] = [Self::Head, Self::ContentType, Self::Json, Self::Chunk];
 }
 
 /// The name of a fault, for logs and counters.
@@ -102,6 +51,10 @@ pub enum FaultKind {
     HugeBody,
     /// A header larger than anybody should keep.
     HugeHeader,
+    /// A body that ends too soon, and in good order.
+    Truncate,
+    /// An event that has no place in a stream: see [`BadEvent`].
+    Event,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -115,11 +68,13 @@ pub(super) enum Deed {
     Garble(Garble),
     HugeBody(u64),
     HugeHeader(u32),
+    Truncate(Phase),
+    Event(Phase, BadEvent),
 }
 
 impl Fault {
     pub(super) fn of(deed: Deed) -> Self {
-        Self { status: None, headers: Vec::new(), body: None, framing: None, deed }
+        Self { status: None, headers: Vec::new(), body: None, framing: None, answer: None, deed }
     }
 
     /// Answers with a status, and with an error body as the provider of the path words it unless [`body`](Self::body) gives one.
@@ -128,13 +83,19 @@ impl Fault {
         Self::of(Deed::Answer).with_status(status)
     }
 
-    /// Waits at a phase, then goes on. In the body, between each two of its pieces.
+    /// Answers in another way than the script does.
+    #[must_use]
+    pub fn answer(answer: Answer) -> Self {
+        Self::of(Deed::Answer).with_answer(answer)
+    }
+
+    /// Waits at a phase, then goes on. In the body, between each two of its pieces; in a stream, of its events.
     #[must_use]
     pub fn delay(at: Phase, wait: impl Into<Spread>) -> Self {
         Self::of(Deed::Delay(at, wait.into()))
     }
 
-    /// Says nothing from this phase on, and leaves the connection open.
+    /// Says nothing from this phase on, and leaves the connection open. At the end of a stream: behind its last event.
     #[must_use]
     pub fn silence(from: Phase) -> Self {
         Self::of(Deed::Silence(from, None))
@@ -146,7 +107,7 @@ impl Fault {
         Self::of(Deed::Silence(from, Some(wait)))
     }
 
-    /// Closes the connection at a phase, in good order. A body then ends short of its announced length.
+    /// Closes the connection at a phase, in good order. A body then ends short of its announced length, or of its last chunk.
     #[must_use]
     pub fn cut(at: Phase) -> Self {
         Self::of(Deed::Cut(at))
@@ -156,6 +117,22 @@ impl Fault {
     #[must_use]
     pub fn reset(at: Phase) -> Self {
         Self::of(Deed::Reset(at))
+    }
+
+    /// Ends the body at a phase as if it were whole: its length or its last chunk says so. The phase is one in the body.
+    #[must_use]
+    pub fn truncate(at: Phase) -> Self {
+        Self::of(Deed::Truncate(at))
+    }
+
+    /// Puts an event into a stream, at a phase from [`BeforeBody`](Phase::BeforeBody) (the first event) on.
+    ///
+    /// An [`Error`](BadEvent::Error) is worded as the provider words it for the status that [`with_status`](Self::with_status)
+    /// gives, which is otherwise 500; the head says 200 all the same. [`body`](Self::body) gives the data of an error, or of what
+    /// is [no JSON](BadEvent::NotJson), in place of the usual ones. For no request that does not stream.
+    #[must_use]
+    pub fn event(at: Phase, event: BadEvent) -> Self {
+        Self::of(Deed::Event(at, event))
     }
 
     /// Answers with something malformed.
@@ -174,6 +151,12 @@ impl Fault {
     #[must_use]
     pub fn huge_header(bytes: u32) -> Self {
         Self::of(Deed::HugeHeader(bytes))
+    }
+
+    /// Answers in another way than the script does, and breaks that.
+    #[must_use]
+    pub fn with_answer(self, answer: Answer) -> Self {
+        Self { answer: Some(Box::new(answer)), ..self }
     }
 
     /// Answers with another status.
@@ -213,6 +196,8 @@ impl Fault {
             Deed::Garble(_) => FaultKind::Garbled,
             Deed::HugeBody(_) => FaultKind::HugeBody,
             Deed::HugeHeader(_) => FaultKind::HugeHeader,
+            Deed::Truncate(_) => FaultKind::Truncate,
+            Deed::Event(..) => FaultKind::Event,
         }
     }
 
@@ -220,11 +205,30 @@ impl Fault {
     #[must_use]
     pub fn phase(&self) -> Phase {
         match self.deed {
-            Deed::Delay(phase, _) | Deed::Silence(phase, _) | Deed::Cut(phase) | Deed::Reset(phase) => phase,
+            Deed::Delay(phase, _)
+            | Deed::Silence(phase, _)
+            | Deed::Cut(phase)
+            | Deed::Reset(phase)
+            | Deed::Truncate(phase)
+            | Deed::Event(phase, _) => phase,
             Deed::Garble(Garble::Head) => Phase::BeforeHead,
             Deed::Answer | Deed::HugeHeader(_) | Deed::Garble(Garble::ContentType) => Phase::InHead,
             Deed::HugeBody(_) | Deed::Garble(Garble::Json | Garble::Chunk) => Phase::InBody,
         }
+    }
+
+    /// Whether an error takes the place of the answer.
+    pub(super) fn replaces(&self) -> bool {
+        self.is_error() || (self.body.is_some() && !matches!(self.deed, Deed::Event(..)))
+    }
+
+    pub(super) fn is_error(&self) -> bool {
+        self.status.is_some() && !matches!(self.deed, Deed::Event(..))
+    }
+
+    /// Whether it is for no request that does not stream.
+    pub(super) fn needs_stream(&self) -> bool {
+        matches!(self.deed, Deed::Event(..)) || matches!(self.phase(), Phase::AfterTokens(_))
     }
 
     pub(super) fn check(&self) -> Result<(), Invalid> {
@@ -239,7 +243,38 @@ impl Fault {
         {
             return Err(Invalid::new("huge-header", "at most 16777216 bytes (16 MiB)"));
         }
+        self.check_places()?;
+        if let Some(answer) = &self.answer {
+            answer.check()?;
+        }
         self.headers.iter().try_for_each(|(name, value)| check_header(name, value))
+    }
+}
+
+impl Fault {
+    /// Whether what it says and where it does something go together.
+    fn check_places(&self) -> Result<(), Invalid> {
+        let (bad, phase) = (|setting, reason| Err(Invalid::new(setting, reason)), self.phase());
+        let in_head = matches!(phase, Phase::BeforeHead | Phase::InHead);
+        match self.deed {
+            Deed::Truncate(_) if in_head || phase == Phase::AtEnd => {
+                bad("truncate", "ends a body before its end: `before-body`, `in-body`, or `{ after-tokens = 40 }`")
+            }
+            Deed::Event(..) if in_head => bad("event", "stands in a body: `at` is `before-body` or later"),
+            Deed::Event(_, BadEvent::Huge(_) | BadEvent::NotUtf8) if self.body.is_some() => {
+                bad("body", "is the data of an error or of what is no JSON; the others have their own")
+            }
+            Deed::Event(_, event) if event != BadEvent::Error && self.status.is_some() => {
+                bad("status", "words an error; this event is none")
+            }
+            _ if self.replaces() && matches!(phase, Phase::AfterTokens(_)) => {
+                bad("after-tokens", "is a place in a stream, which `status` and `body` replace by an error")
+            }
+            _ if self.replaces() && self.answer.is_some() => {
+                bad("answer", "is replaced by `status` and `body`; leave these or it out")
+            }
+            _ => Ok(()),
+        }
     }
 }
 

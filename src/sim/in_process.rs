@@ -2,7 +2,7 @@ use super::{
     End, FaultKind, Log, Phase, Script,
     body::Body,
     core::{Arrival, Core, Ticket},
-    plan::{Head, Step, Steps, Stop},
+    step::{Head, Step, Steps, Stop},
 };
 use crate::{Invalid, time};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
@@ -93,7 +93,7 @@ where
 /// Plays the steps up to the head; the body plays the rest.
 async fn play(mut ticket: Ticket, mut steps: Steps) -> io::Result<Response<Body>> {
     loop {
-        let error = match steps.pop_front() {
+        let error = match steps.next() {
             Some(Step::Wait(wait)) => {
                 time::sleep(wait).await;
                 continue;
@@ -108,7 +108,7 @@ async fn play(mut ticket: Ticket, mut steps: Steps) -> io::Result<Response<Body>
             Some(Step::Stop(stop)) => stopped(stop),
             Some(Step::Nonsense) => nonsense(),
             // Half a head is nothing that a caller could see; the others cannot come before a head.
-            Some(Step::HalfHead(_) | Step::Piece(_) | Step::Filler(_) | Step::End) => continue,
+            Some(Step::HalfHead(_) | Step::Piece(_) | Step::Idle { .. } | Step::Filler(_) | Step::End) => continue,
             None => stopped(Stop::Close),
         };
         ticket.end(End::Broken);

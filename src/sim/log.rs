@@ -31,9 +31,13 @@ pub struct Record {
     pub status: Option<u16>,
     /// How many bytes of the answer's body went out.
     pub sent: u64,
+    /// How many events of a stream went out whole, pings among them and comments not.
+    pub events: u64,
+    /// How many tokens did: see [`Stream`](super::Stream).
+    pub tokens: u64,
     /// How it ended.
     pub end: End,
-    /// How long that took.
+    /// How long that took: where the client hung up, until that was noticed.
     #[serde(rename = "took_ms", serialize_with = "as_millis")]
     pub took: Duration,
 }
@@ -52,6 +56,8 @@ impl Record {
             phase: None,
             status: None,
             sent: 0,
+            events: 0,
+            tokens: 0,
             end: End::Open,
             took: Duration::ZERO,
         }

@@ -9,23 +9,23 @@ use serde_json::{Value, json, value::RawValue};
 /// Written field by field, so that arguments stay the bytes that they are.
 #[derive(Serialize)]
 pub(super) struct Message<'a> {
-    id: String,
+    pub(super) id: String,
     #[serde(rename = "type")]
     kind: &'static str,
     role: &'static str,
-    model: &'a str,
-    content: Vec<Block<'a>>,
-    stop_reason: &'static str,
-    stop_sequence: Option<&'a str>,
-    stop_details: Value,
+    pub(super) model: &'a str,
+    pub(super) content: Vec<Block<'a>>,
+    pub(super) stop_reason: &'static str,
+    pub(super) stop_sequence: Option<&'a str>,
+    pub(super) stop_details: Value,
     container: (),
     diagnostics: (),
-    usage: Value,
+    pub(super) usage: Value,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+pub(super) enum Block<'a> {
     Thinking { thinking: &'a str, signature: String },
     Text { text: &'a str, citations: () },
     ToolUse { id: String, name: &'a str, input: Input<'a>, caller: Value },
@@ -34,7 +34,7 @@ enum Block<'a> {
 /// Must be an object.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Input<'a> {
+pub(super) enum Input<'a> {
     Json(&'a RawValue),
     Nothing {},
     Broken {
@@ -43,14 +43,26 @@ enum Input<'a> {
     },
 }
 
+impl Input<'_> {
+    /// As a stream has it, where nothing is nothing.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Json(json) => json.get().to_owned(),
+            Self::Nothing {} => String::new(),
+            Self::Broken { text } => json!({"INVALID_JSON": text}).to_string(),
+        }
+    }
+}
+
 impl<'a> Message<'a> {
     pub(super) fn of(said: &'a Said<'_>) -> Self {
         let stop_sequence = match &said.stopped {
             Stopped::At(text) => Some(text.as_str()),
             _ => None,
         };
-        let stop_details = match &said.words {
-            Words::Refusal(text) => json!({"type": "refusal", "category": null, "explanation": text}),
+        let stop_details = match (&said.words, &said.stopped) {
+            (Words::Refusal(text), _) => json!({"type": "refusal", "category": null, "explanation": text}),
+            (_, Stopped::Filtered) => json!({"type": "refusal", "category": null, "explanation": null}),
             _ => Value::Null,
         };
         Self {
@@ -97,7 +109,7 @@ fn input(call: &Call) -> Input<'_> {
 
 fn stop_reason(said: &Said<'_>) -> &'static str {
     match (&said.words, &said.stopped) {
-        (Words::Refusal(_), _) => "refusal",
+        (Words::Refusal(_), _) | (_, Stopped::Filtered) => "refusal",
         (_, Stopped::Cut) => "max_tokens",
         (Words::Calls(_), _) => "tool_use",
         (Words::Text(_), Stopped::At(_)) => "stop_sequence",

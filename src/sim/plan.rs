@@ -1,99 +1,81 @@
-//! From a reply and a fault to the steps that give it: what both fronts play.
+//! From a reply and a fault to the steps that give it.
 use super::{
-    fault::{Deed, Fault, Framing, Garble, Phase},
+    Stream,
+    answer::Answer,
+    api::Api,
+    fault::{Deed, Fault},
+    flow,
+    framing::Framing,
+    garble::Garble,
+    phase::Phase,
     reply::Reply,
     spread::Spread,
+    step::{Head, Step, Steps, Stop, rechunked},
 };
 use crate::Rng;
 use bytes::Bytes;
-use std::{borrow::Cow, collections::VecDeque, time::Duration};
-
-/// One move of an answer. A stream will be more pieces with waits between them.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
-    Wait(Duration),
-    /// The status line and all headers.
-    Head(Head),
-    /// The first half of them.
-    HalfHead(Head),
-    Piece(Bytes),
-    /// So many bytes that nobody keeps.
-    Filler(u64),
-    /// Bytes that are no HTTP where a head or a chunk's size belongs; nothing can follow.
-    Nonsense,
-    /// The body's own end.
-    End,
-    Stop(Stop),
-}
-
-/// How an answer stops without its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    Close,
-    Reset,
-    Silence,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Head {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(Cow<'static, str>, String)>,
-    /// So many bytes more of header.
-    pub(super) filler: u32,
-    /// The announced length; `None`: chunked.
-    pub(super) length: Option<u64>,
-}
-
-pub(super) type Steps = VecDeque<Step>;
 
 /// The steps of a reply with which nothing goes wrong.
-pub(super) fn whole(reply: Reply, framing: Framing) -> Steps {
-    broken(reply, framing, &Fault::of(Deed::Answer), &Rng::seeded(0))
+pub(super) fn whole(reply: Reply, how: &Answer, rng: &Rng) -> Steps {
+    broken(reply, how, &Fault::of(Deed::Answer), rng)
 }
 
 /// The steps of a reply with a fault.
-pub(super) fn broken(reply: Reply, framing: Framing, fault: &Fault, rng: &Rng) -> Steps {
-    Builder::new(reply, fault.framing.unwrap_or(framing), fault).play(&fault.deed, rng)
+pub(super) fn broken(reply: Reply, how: &Answer, fault: &Fault, rng: &Rng) -> Steps {
+    let builder = Builder::new(reply, how, fault, rng);
+    let size = builder.stream.and_then(|stream| stream.chunks);
+    let steps = builder.play(&fault.deed, rng);
+    Steps::from(match size {
+        Some(size) => rechunked(steps, size.get()),
+        None => steps,
+    })
 }
 
 /// A body in parts, and the head over it.
-struct Builder {
+struct Builder<'a> {
+    api: Api,
+    stream: Option<&'a Stream>,
     head: Head,
     parts: Vec<Step>,
 }
 
-/// Into how many pieces a body is cut for a fault in it.
+/// Into how many pieces a whole body is cut for a fault in it.
 const PIECES: usize = 4;
 
-impl Builder {
-    fn new(mut reply: Reply, framing: Framing, fault: &Fault) -> Self {
-        let replaced = fault.status.is_some() || fault.body.is_some();
-        if replaced {
-            let status = fault.status.unwrap_or(reply.status);
-            let api = reply.api;
-            let kept =
-                |name: &str| name.starts_with("x-") || name == api.request_id() || name.starts_with(api.limits());
-            let limits = reply.headers.into_iter().filter(|(name, _)| kept(name));
-            let error = api.error(status);
-            reply = Reply { headers: error.headers.into_iter().chain(limits).collect(), ..error };
-            if let Some(body) = &fault.body {
-                reply.body = Bytes::from(body.clone());
-            }
+impl<'a> Builder<'a> {
+    fn new(mut reply: Reply, how: &'a Answer, fault: &Fault, rng: &Rng) -> Self {
+        if fault.replaces() {
+            reply = replaced(reply, fault);
         }
-        adapt(&mut reply, &fault.deed, replaced);
+        adapt(&mut reply, fault);
         for (name, value) in &fault.headers {
             reply.set(name.clone(), value.clone());
         }
-        let parts = parts(reply.body, &fault.deed);
-        let chunked = framing == Framing::Chunked
+        let stream = Some(&how.stream).filter(|_| !reply.events.is_empty());
+        let parts = match (fault.deed, stream) {
+            (Deed::HugeBody(bytes), _) => huge(bytes),
+            (_, Some(stream)) => {
+                let parts = flow::timed(&reply.events, reply.api, stream, rng);
+                flow::changed(parts, reply.api, stream, fault)
+            }
+            (Deed::Truncate(phase), None) => {
+                let mut parts = parts(reply.body, fault);
+                parts.truncate(flow::place(&parts, phase));
+                parts
+            }
+            (_, None) => parts(reply.body, fault),
+        };
+        let usual = if stream.is_some() { Framing::Chunked } else { how.framing };
+        let chunked = fault.framing.unwrap_or(usual) == Framing::Chunked
             || fault.phase() == Phase::AtEnd
             || matches!(fault.deed, Deed::Garble(Garble::Chunk));
         let length = (!chunked).then(|| parts.iter().map(Step::len).sum());
         let filler = if let Deed::HugeHeader(bytes) = fault.deed { bytes } else { 0 };
-        Self { head: Head { status: reply.status, headers: reply.headers, filler, length }, parts }
+        let head = Head { status: reply.status, headers: reply.headers, filler, length };
+        Self { api: reply.api, stream, head, parts }
     }
 
-    fn play(self, deed: &Deed, rng: &Rng) -> Steps {
+    fn play(self, deed: &Deed, rng: &Rng) -> Vec<Step> {
         match *deed {
             Deed::Delay(phase, wait) => self.delayed(phase, wait, rng),
             Deed::Cut(phase) => self.until(phase, [Step::Stop(Stop::Close)]),
@@ -102,7 +84,12 @@ impl Builder {
             Deed::Silence(phase, Some(wait)) => self.until(phase, [Step::Wait(wait), Step::Stop(Stop::Close)]),
             Deed::Garble(Garble::Head) => self.until(Phase::BeforeHead, [Step::Nonsense]),
             Deed::Garble(Garble::Chunk) => self.until(Phase::InBody, [Step::Nonsense]),
-            Deed::Answer | Deed::HugeBody(_) | Deed::HugeHeader(_) | Deed::Garble(_) => self.all().into(),
+            Deed::Answer
+            | Deed::HugeBody(_)
+            | Deed::HugeHeader(_)
+            | Deed::Garble(_)
+            | Deed::Truncate(_)
+            | Deed::Event(..) => self.all(),
         }
     }
 
@@ -114,66 +101,71 @@ impl Builder {
     }
 
     /// All that comes before a phase, and then `last`.
-    fn until<const N: usize>(self, phase: Phase, last: [Step; N]) -> Steps {
-        let half = self.parts.len() / 2;
+    fn until<const N: usize>(self, phase: Phase, last: [Step; N]) -> Vec<Step> {
+        let place = flow::place(&self.parts, phase);
         let mut steps = match phase {
+            Phase::BeforeHead => Vec::new(),
             Phase::InHead => vec![Step::HalfHead(self.head)],
-            _ => self.all(),
+            _ => std::iter::once(Step::Head(self.head)).chain(self.parts.into_iter().take(place)).collect(),
         };
-        match phase {
-            Phase::BeforeHead => steps.clear(),
-            Phase::InHead => {}
-            Phase::BeforeBody => steps.truncate(1),
-            Phase::InBody => steps.truncate(1 + half),
-            Phase::AtEnd => steps.truncate(steps.len() - 1),
-        }
         steps.extend(last);
-        steps.into()
+        steps
     }
 
-    fn delayed(self, phase: Phase, wait: Spread, rng: &Rng) -> Steps {
-        let head = self.head.clone();
-        let mut steps = Steps::from(self.all());
-        let wait = || Step::Wait(wait.draw(rng));
+    fn delayed(self, phase: Phase, wait: Spread, rng: &Rng) -> Vec<Step> {
+        let (api, stream, head) = (self.api, self.stream, self.head.clone());
+        let place = 1 + flow::place(&self.parts, phase);
+        let mut steps = self.all();
+        let wait = || wait.draw(rng);
         match phase {
-            Phase::BeforeHead => steps.push_front(wait()),
+            Phase::BeforeHead => steps.insert(0, Step::Wait(wait())),
             Phase::InHead => {
                 // The rest of the head is told by the whole head that follows: see `Step::HalfHead`.
-                steps.push_front(wait());
-                steps.push_front(Step::HalfHead(head));
+                steps.insert(0, Step::Wait(wait()));
+                steps.insert(0, Step::HalfHead(head));
             }
-            Phase::BeforeBody => steps.insert(1, wait()),
-            Phase::AtEnd => steps.insert(steps.len() - 1, wait()),
-            // From behind, so that the places before stay what they are.
-            Phase::InBody => (2..steps.len() - 1).rev().for_each(|place| steps.insert(place, wait())),
+            // Before each piece but the first. From behind, so that the places before stay what they are.
+            Phase::InBody => {
+                let pieces = (2..steps.len()).rev().filter(|at| steps[*at].len() > 0).collect::<Vec<_>>();
+                pieces.into_iter().for_each(|place| steps.insert(place, flow::idle(wait(), api, stream)));
+            }
+            _ => steps.insert(place, flow::idle(wait(), api, stream)),
         }
         steps
     }
 }
 
+/// The error that the fault says, with what the reply tells of the account.
+fn replaced(reply: Reply, fault: &Fault) -> Reply {
+    let (api, status) = (reply.api, fault.status.unwrap_or(reply.status));
+    let kept = |name: &str| name.starts_with("x-") || name == api.request_id() || name.starts_with(api.limits());
+    let limits = reply.headers.into_iter().filter(|(name, _)| kept(name));
+    let mut error = api.error(status);
+    error.headers.extend(limits);
+    match &fault.body {
+        Some(body) => Reply { body: Bytes::from(body.clone()), ..error },
+        None => error,
+    }
+}
+
 /// What the deed changes in what is said.
-fn adapt(reply: &mut Reply, deed: &Deed, replaced: bool) {
-    match deed {
+fn adapt(reply: &mut Reply, fault: &Fault) {
+    match fault.deed {
         Deed::Garble(Garble::ContentType) => reply.set("content-type", "text/html; charset=utf-8"),
         Deed::Garble(Garble::Json) => reply.body.truncate(reply.body.len() / 2),
-        Deed::HugeBody(_) if !replaced => reply.status = 500,
+        Deed::HugeBody(_) => {
+            reply.set("content-type", "application/json");
+            if !fault.replaces() {
+                reply.status = 500;
+            }
+        }
         _ => {}
     }
 }
 
-/// The body as steps: in pieces where a fault is in the body, and whole otherwise.
-fn parts(body: Bytes, deed: &Deed) -> Vec<Step> {
-    if let Deed::HugeBody(bytes) = deed {
-        return huge(*bytes);
-    }
-    let in_body = matches!(
-        deed,
-        Deed::Delay(Phase::InBody, _)
-            | Deed::Silence(Phase::InBody, _)
-            | Deed::Cut(Phase::InBody)
-            | Deed::Reset(Phase::InBody)
-            | Deed::Garble(Garble::Chunk)
-    );
+/// A whole body as steps: in pieces where a fault is in the body, and else as one.
+fn parts(body: Bytes, fault: &Fault) -> Vec<Step> {
+    let in_body = fault.phase() == Phase::InBody && !matches!(fault.deed, Deed::Garble(Garble::Json));
     // White space around JSON is JSON, so a body too short to be cut may have some.
     let body = match in_body && body.len() < PIECES {
         true => Bytes::from([&body[..], &[b' '; PIECES]].concat()),
@@ -181,52 +173,45 @@ fn parts(body: Bytes, deed: &Deed) -> Vec<Step> {
     };
     let size = if in_body { body.len().div_ceil(PIECES) } else { body.len() };
     let starts = (0..body.len()).step_by(size.max(1));
-    starts.map(|start| Step::Piece(body.slice(start..body.len().min(start + size)))).collect()
+    starts.map(|start| Step::Piece(body.slice(start..body.len().min(start + size)).into())).collect()
 }
 
 /// Valid JSON of exactly so many bytes, if they are enough for its brackets.
 fn huge(bytes: u64) -> Vec<Step> {
     let (open, close) = (r#"{"error":{"type":"server_error","message":""#, r#""}}"#);
+    let piece = |text: &'static str| Step::Piece(Bytes::from_static(text.as_bytes()).into());
     match bytes.checked_sub((open.len() + close.len()) as u64) {
         None => vec![Step::Filler(bytes)],
-        Some(rest) => vec![
-            Step::Piece(Bytes::from_static(open.as_bytes())),
-            Step::Filler(rest),
-            Step::Piece(Bytes::from_static(close.as_bytes())),
-        ],
-    }
-}
-
-impl Step {
-    /// How many bytes of body it is.
-    pub(super) fn len(&self) -> u64 {
-        match self {
-            Self::Piece(piece) => piece.len() as u64,
-            Self::Filler(bytes) => *bytes,
-            _ => 0,
-        }
+        Some(rest) => vec![piece(open), Step::Filler(rest), piece(close)],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::api::Api;
+    use std::time::Duration;
 
     fn steps(fault: &Fault) -> String {
-        let reply = Reply { api: Api::OpenAi, status: 200, headers: Vec::new(), body: Bytes::from_static(b"abcdefgh") };
+        let reply = Reply {
+            api: Api::OpenAi,
+            status: 200,
+            headers: Vec::new(),
+            body: Bytes::from_static(b"abcdefgh"),
+            events: Vec::new(),
+        };
         let name = |step: Step| match step {
             Step::Wait(wait) => format!("wait {}", wait.as_millis()),
+            Step::Idle { .. } => "idle".to_owned(),
             Step::Head(head) => head.length.map_or_else(|| "chunked".to_owned(), |length| format!("head {length}")),
             Step::HalfHead(_) => "half".to_owned(),
-            Step::Piece(piece) => String::from_utf8_lossy(&piece).into_owned(),
+            Step::Piece(piece) => String::from_utf8_lossy(&piece.bytes).into_owned(),
             Step::Filler(bytes) => format!("filler {bytes}"),
             Step::Nonsense => "nonsense".to_owned(),
             Step::End => "end".to_owned(),
             Step::Stop(stop) => format!("{stop:?}").to_lowercase(),
         };
-        let steps = broken(reply, Framing::Length, fault, &Rng::seeded(0));
-        steps.into_iter().map(name).collect::<Vec<_>>().join(", ")
+        let steps = broken(reply, &Answer::default(), fault, &Rng::seeded(0));
+        steps.map(name).collect::<Vec<_>>().join(", ")
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Scripts as TOML.
 use super::{
-    Answer, Fault, Framing, Garble, Limits, Phase, Script, Spread, When, answer::Call, fault::Deed,
+    Answer, BadEvent, Fault, Framing, Garble, Limits, Phase, Script, Spread, Stream, When, answer::Call, fault::Deed,
     spread::optional_wait,
 };
 use crate::Invalid;
@@ -16,7 +16,8 @@ impl Script {
     /// let script = Script::parse(r#"
     ///     seed = 7
     ///     keep-bodies = 1_000_000           # in the log; none by default
-    ///     answer.delay = "20ms..80ms"       # also: framing, text, reasoning, refusal, cached, cache-written
+    ///     answer.delay = "20ms..80ms"       # also: framing, text, reasoning, refusal, filtered, cached, cache-written
+    ///     answer.stream.per-token = "30ms"  # also: first-token, keep-alive, chunks, line-ends, usage, terminator
     ///     limits.requests-per-minute = 600
     ///
     ///     [[answer.tool-call]]              # in place of text, until there is a result
@@ -29,13 +30,18 @@ impl Script {
     ///     status = 503
     ///
     ///     [[fault]]
-    ///     chance = 0.05                     # also: nth, first, every, from, to, path
-    ///     status = 429                      # also: body, framing
+    ///     chance = 0.05                     # also: nth, first, every, from, to, path, model, prompt-over, prefilled
+    ///     status = 429                      # also: body, framing, answer
     ///     headers = { retry-after = "1" }
     ///
     ///     [[fault]]
     ///     every = 10
-    ///     reset = "in-head"                 # also: delay, silence, cut, garble, huge-body, huge-header
+    ///     reset = "in-head"                 # also: delay, silence, cut, truncate, garble, huge-body, huge-header
+    ///
+    ///     [[fault]]
+    ///     every = 7
+    ///     event = "error"                   # in a stream; also: "not-json", "not-utf8", { huge = 1_000_000 }
+    ///     at = { after-tokens = 20 }        # also for a delay; `cut = { after-tokens = 20 }`
     /// "#)?;
     /// # Ok::<(), seawall::Invalid>(())
     /// ```
@@ -95,6 +101,8 @@ struct How {
     tool_call: Vec<Called>,
     cached: u32,
     cache_written: u32,
+    filtered: bool,
+    stream: Stream,
 }
 
 #[derive(Deserialize)]
@@ -106,10 +114,10 @@ struct Called {
 
 impl From<How> for Answer {
     fn from(how: How) -> Self {
-        let How { delay, framing, text, reasoning, refusal, tool_call, cached, cache_written } = how;
+        let How { delay, framing, text, reasoning, refusal, tool_call, cached, cache_written, filtered, stream } = how;
         let call = |Called { name, arguments }| Call { name, arguments };
         let tool_calls = tool_call.into_iter().map(call).collect();
-        Self { delay, framing, text, reasoning, refusal, tool_calls, cached, cache_written }
+        Self { delay, framing, text, reasoning, refusal, tool_calls, cached, cache_written, filtered, stream }
     }
 }
 
@@ -137,11 +145,15 @@ struct Table {
     #[serde(deserialize_with = "optional_wait")]
     to: Option<Duration>,
     path: Option<String>,
+    model: Option<String>,
+    prompt_over: Option<u32>,
+    prefilled: bool,
 
     status: Option<u16>,
     headers: BTreeMap<String, String>,
     body: Option<String>,
     framing: Option<Framing>,
+    answer: Option<How>,
 
     delay: Option<Spread>,
     at: Option<Phase>,
@@ -153,6 +165,8 @@ struct Table {
     garble: Option<Garble>,
     huge_body: Option<u64>,
     huge_header: Option<u32>,
+    truncate: Option<Phase>,
+    event: Option<BadEvent>,
 }
 
 impl Table {
@@ -165,12 +179,14 @@ impl Table {
             self.garble.map(Deed::Garble),
             self.huge_body.map(Deed::HugeBody),
             self.huge_header.map(Deed::HugeHeader),
+            self.truncate.map(Deed::Truncate),
+            self.event.map(|event| Deed::Event(self.at.unwrap_or(Phase::BeforeBody), event)),
         ];
         let mut deeds = deeds.into_iter().flatten();
-        let says = self.status.is_some() || self.body.is_some() || !self.headers.is_empty();
+        let says = self.status.is_some() || self.body.is_some() || self.answer.is_some() || !self.headers.is_empty();
         match (deeds.next(), deeds.next()) {
             (Some(_), Some(_)) => {
-                let reason = "one of delay, silence, cut, reset, garble, huge-body, huge-header; write a second fault";
+                let reason = "one of delay, silence, cut, reset, truncate, event, garble, huge-body, huge-header; write a second fault";
                 Err(Invalid::new("fault", reason))
             }
             (Some(deed), None) => Ok(deed),
@@ -186,16 +202,21 @@ impl TryFrom<Table> for Rule {
     type Error = Invalid;
 
     fn try_from(table: Table) -> Result<Self, Invalid> {
-        if table.at.is_some() && table.delay.is_none() {
-            return Err(Invalid::new("at", "is the phase of a `delay`; the others name theirs: `reset = \"in-body\"`"));
+        if table.at.is_some() && table.delay.is_none() && table.event.is_none() {
+            return Err(Invalid::new(
+                "at",
+                "is the phase of a `delay` or an `event`; the others name theirs: `reset = \"in-body\"`",
+            ));
         }
         if table.lasting.is_some() && table.silence.is_none() {
             return Err(Invalid::new("lasting", "is for a `silence`"));
         }
         let deed = table.deed()?;
-        let Table { nth, first, every, chance, from, to, path, status, headers, body, framing, .. } = table;
-        let when = When { nth, first, every, chance, from, to, path };
-        let fault = Fault { status, headers: headers.into_iter().collect(), body, framing, deed };
+        let Table { nth, first, every, chance, from, to, path, model, prompt_over, prefilled, .. } = table;
+        let Table { status, headers, body, framing, answer, .. } = table;
+        let when = When { nth, first, every, chance, from, to, path, model, prompt_over, prefilled };
+        let answer = answer.map(|how| Box::new(how.into()));
+        let fault = Fault { status, headers: headers.into_iter().collect(), body, framing, answer, deed };
         when.check()?;
         fault.check()?;
         Ok(Self { when, fault })

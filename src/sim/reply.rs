@@ -1,6 +1,7 @@
 //! What a provider sends: a status, headers and a body.
 use super::{
     api::Api,
+    frame::Frame,
     limits::{Limiter, Refusal, Unit},
 };
 use bytes::Bytes;
@@ -14,13 +15,21 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(Cow<'static, str>, String)>,
     pub(super) body: Bytes,
+    /// In place of the body, if there are any.
+    pub(super) events: Vec<Frame>,
 }
 
 impl Reply {
     pub(super) fn json(api: Api, status: u16, body: &impl Serialize) -> Self {
         let headers = vec![(Cow::from("content-type"), "application/json".to_owned())];
         let body = serde_json::to_vec(body).expect("texts and numbers are written as JSON");
-        Self { api, status, headers, body: Bytes::from(body) }
+        Self { api, status, headers, body: Bytes::from(body), events: Vec::new() }
+    }
+
+    pub(super) fn events(api: Api, events: Vec<Frame>) -> Self {
+        let headers = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")];
+        let headers = headers.map(|(name, value)| (Cow::from(name), value.to_owned())).to_vec();
+        Self { api, status: 200, headers, body: Bytes::new(), events }
     }
 
     /// Sets a header, in place of one of the same name.

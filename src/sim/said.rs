@@ -30,6 +30,8 @@ pub(super) enum Stopped {
     At(String),
     /// The cap on tokens ended it.
     Cut,
+    /// A content filter did.
+    Filtered,
 }
 
 /// Tokens of the prompt and of the answer.
@@ -69,6 +71,9 @@ impl<'a> Said<'a> {
         if cap.reached && !matches!(words, Words::Refusal(_)) {
             stopped = Stopped::Cut;
         }
+        if how.filtered {
+            stopped = Stopped::Filtered;
+        }
         let prompt = asked.prompt_tokens();
         let cached = how.cached.min(prompt);
         let counts = Counts {
@@ -81,6 +86,10 @@ impl<'a> Said<'a> {
         // Seconds of the script and not of a clock, so that a seed gives the same bytes again.
         let created = 1_700_000_000 + elapsed.as_secs();
         Self { number, created, model: &asked.model, reasoning, words, stopped, counts, rng }
+    }
+
+    pub(super) fn completion_id(&self) -> String {
+        format!("chatcmpl-mock-{}", self.number)
     }
 
     /// The next id or signature, which the seed and the number of the request decide.

@@ -1,12 +1,12 @@
-use super::{Answer, Fault, Limits, When};
+use super::{Answer, Fault, Limits, When, when::Facts};
 use crate::{Invalid, Rng};
-use std::{ops::Range, time::Duration};
+use std::{collections::BTreeSet, ops::Range, time::Duration};
 
 /// What a provider does: plain data, made here or read from TOML.
 ///
 /// A request meets, in this order: an outage, the limits, the first fault that is for it, and else gets its answer.
-/// What it meets depends on its number, on the time since the start, and on the seed, and on nothing else (limits
-/// count what came before). The same script therefore gives the same faults again.
+/// What it meets depends on what it asks for, on its number, on the time since the start, and on the seed, and on nothing
+/// else (limits count what came before). The same script therefore gives the same faults again.
 ///
 /// ```
 /// use seawall::sim::{Fault, Phase, Script, When};
@@ -75,8 +75,8 @@ impl Script {
     /// Whether the script makes sense; a provider checks it before it starts.
     ///
     /// # Errors
-    /// If a value is out of its range, an outage ends before it begins, the chances sum up to more than one, or an answer
-    /// refuses and goes on.
+    /// If a value is out of its range, an outage ends before it begins or is more than an error, the chances sum up to more
+    /// than one, a fault has no place where it says, or an answer refuses and goes on.
     pub fn check(&self) -> Result<(), Invalid> {
         for (when, fault) in &self.faults {
             when.check()?;
@@ -87,6 +87,12 @@ impl Script {
                 return Err(Invalid::new("to", "an outage must end after it begins"));
             }
             fault.check()?;
+            if fault.needs_stream() || fault.answer.is_some() {
+                return Err(Invalid::new(
+                    "outage",
+                    "answers every request with an error, which has no tokens, events or answer",
+                ));
+            }
         }
         // A ten-millionth more, so that ten times 0.1 is one.
         let chances = self.most_chances();
@@ -98,15 +104,21 @@ impl Script {
         self.answer.check()
     }
 
-    /// The largest sum of chances that one request can meet: it is reached where a window begins, on a whole path.
+    /// The largest sum of chances that one request can meet. It is reached where a window begins, on the whole path of a
+    /// fault, for the model of a fault, and by a stream of a long prompt that is prefilled.
     fn most_chances(&self) -> f64 {
-        let with_chance = |(when, _): &(When, Fault)| Some((when.clone(), when.chance?));
-        let chances: Vec<_> = self.faults.iter().filter_map(with_chance).collect();
-        let at = |(start, _): &(When, f64)| {
-            let (elapsed, path) = (start.from.unwrap_or_default(), start.path.as_deref().unwrap_or_default());
-            chances.iter().filter(|(when, _)| when.covers(elapsed, path)).map(|(_, chance)| chance).sum::<f64>()
+        let chances: Vec<_> = self.faults.iter().filter_map(|(when, _)| Some((when, when.chance?))).collect();
+        let whens = || chances.iter().map(|(when, _)| *when);
+        let starts: BTreeSet<_> = whens().map(|when| when.from.unwrap_or_default()).collect();
+        let paths: BTreeSet<_> = whens().map(|when| when.path.as_deref().unwrap_or_default()).collect();
+        let models: BTreeSet<_> = whens().map(|when| when.model.as_deref().unwrap_or_default()).collect();
+        let at = |elapsed, path, model| {
+            let facts = Facts { number: 0, elapsed, path, model, prompt: u32::MAX, prefilled: true, streams: true };
+            chances.iter().filter(|(when, _)| when.covers(&facts)).map(|(_, chance)| chance).sum::<f64>()
         };
-        chances.iter().map(at).fold(0.0, f64::max)
+        let places = starts.iter().flat_map(|start| paths.iter().map(move |path| (*start, *path)));
+        let sums = places.flat_map(|(start, path)| models.iter().map(move |model| at(start, path, model)));
+        sums.fold(0.0, f64::max)
     }
 
     /// The outage that is on.
@@ -115,7 +127,7 @@ impl Script {
     }
 
     /// The fault for a request; one draw decides between all those that have a chance.
-    pub(super) fn fault_for(&self, number: u64, elapsed: Duration, path: &str, rng: &Rng) -> Option<&Fault> {
+    pub(super) fn fault_for(&self, facts: &Facts<'_>, rng: &Rng) -> Option<&Fault> {
         let draw = rng.ratio();
         let mut passed = 0.0;
         let mut hit = |chance: f64| {
@@ -123,9 +135,10 @@ impl Script {
             passed = range.end;
             range.contains(&draw)
         };
-        let mut faults = self.faults.iter();
-        faults
-            .find(|(when, _)| when.holds(number, elapsed, path) && when.chance.is_none_or(&mut hit))
+        self.faults
+            .iter()
+            .filter(|(when, fault)| when.holds(facts) && (facts.streams || !fault.needs_stream()))
+            .find(|(when, _)| when.chance.is_none_or(&mut hit))
             .map(|(_, fault)| fault)
     }
 
@@ -142,7 +155,9 @@ mod tests {
     use crate::sim::Phase;
 
     fn kinds(script: &Script) -> Vec<Option<u16>> {
-        let fault = |n| script.fault_for(n, Duration::ZERO, "/", &script.rng(n)).and_then(|fault| fault.status);
+        let fault = |n| {
+            script.fault_for(&Facts::new(n, Duration::ZERO, "/", None), &script.rng(n)).and_then(|fault| fault.status)
+        };
         (1..=10_000).map(fault).collect()
     }
 
@@ -174,7 +189,7 @@ mod tests {
             .fault(When::every(5).path("/v1"), Fault::status(503))
             .fault(When::always().from(Duration::from_secs(1)).to(Duration::from_secs(2)), Fault::cut(Phase::InBody));
         let at = |n, ms, path| {
-            let fault = script.fault_for(n, Duration::from_millis(ms), path, &script.rng(n))?;
+            let fault = script.fault_for(&Facts::new(n, Duration::from_millis(ms), path, None), &script.rng(n))?;
             Some(fault.status.unwrap_or(0))
         };
         assert_eq!([1, 2, 3, 4, 5].map(|n| at(n, 0, "/v1/x")), [Some(502), Some(501), Some(502), None, Some(503)]);

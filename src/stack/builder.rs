@@ -1,7 +1,7 @@
-//! What a builder can be told of the whole stack; `routes.rs` has what it is told of its routes, and `build`.
+//! What a builder can be told of the whole stack; `phases.rs` has what it is told of streams, `routes.rs` of its routes, and `build`.
 use super::Settings;
 use crate::{
-    Bare, Http, KeyBy, Rng, Sink,
+    Bare, KeyBy, Rng, Sink,
     circuit_breaker::Window,
     retry::{Backoff, Budget},
 };
@@ -70,7 +70,8 @@ impl<R, H> Builder<R, H> {
         self
     }
 
-    /// Limits the wait for a whole reply. Default 600 s: nothing comes before the last word is written.
+    /// Limits the wait for a whole reply. Default 600 s: nothing comes before the last word is written. The first token of a stream
+    /// has as long, where [`first_token`](Self::first_token) does not say otherwise.
     pub fn whole(mut self, most: Duration) -> Self {
         self.settings.whole = Some(most);
         self
@@ -118,20 +119,6 @@ impl<R, H> Builder<R, H> {
     /// [`observe`](crate::observe).
     pub fn sink(mut self, sink: Sink) -> Self {
         self.settings.sink = Some(sink);
-        self
-    }
-}
-
-impl<R> Builder<R, Http> {
-    /// Limits the wait for the head of a stream. Default 60 s.
-    pub fn first_byte(mut self, most: Duration) -> Self {
-        self.settings.first_byte = Some(most);
-        self
-    }
-
-    /// Limits the silence between two parts of a body. Default 60 s.
-    pub fn idle(mut self, most: Duration) -> Self {
-        self.settings.idle = Some(most);
         self
     }
 }

@@ -38,7 +38,7 @@
 //! Around a client, and innermost of all that is yours. From the outside in: one [operation](crate::observe), the
 //! [deadline](crate::timeout) of the call, [failover](crate::failover) where there are several routes, with a
 //! [retry](crate::retry) around it where rounds are asked for; and in each of them
-//! [retry](crate::retry), the [limit of calls at once](crate::concurrency_limit), the
+//! [retry](crate::retry), the [recovery](crate::recovery) of streams, the [limit of calls at once](crate::concurrency_limit), the
 //! [circuit breaker](crate::circuit_breaker) with its cool-down, one [attempt](crate::observe) and its [timeout](crate::timeout), the service.
 //! Each layer also stands alone in a plain `tower::ServiceBuilder`.
 //!
@@ -53,7 +53,7 @@
 //! # On drop
 //! The running attempt, or the wait, is cancelled.
 
-// `service` begins a builder, `builder` and `routes` take the settings and have `build`, `settings` checks them and makes
+// `service` begins a builder, `builder`, `phases` and `routes` take the settings, `routes` has `build`, `settings` checks them and makes
 // layers of them, `pave` puts these in their order, `paved` has the types that come of it; `service` is the stack itself,
 // `order` its `Debug`.
 mod ask;
@@ -62,6 +62,7 @@ mod leaf;
 mod order;
 mod pave;
 mod paved;
+mod phases;
 mod routes;
 mod service;
 mod settings;
@@ -75,5 +76,6 @@ pub use builder::Builder;
 pub use leaf::Leaf;
 pub use pave::{Pave, Plan};
 pub use paved::{Paved, Several};
+pub use phases::{InParts, InTokens};
 pub use routes::Many;
 pub use service::Stack;

@@ -31,20 +31,22 @@ impl Order {
     }
 
     fn inside(&self) -> Vec<String> {
-        let Settings { max_retries, concurrency, first_byte, whole, idle, .. } = &self.settings;
+        let Settings { max_retries, recovery, concurrency, first_byte, first_token, whole, idle, .. } = &self.settings;
         let retries = max_retries.map_or_else(|| "retry".to_owned(), |most| format!("retry ({most})"));
         let concurrency = match concurrency {
             Some(most) => format!("concurrency_limit ({most})"),
             None => "concurrency_limit (none)".to_owned(),
         };
-        let limits = [("first byte", first_byte), ("whole", whole), ("idle", idle)];
+        let limits = [("first byte", first_byte), ("first token", first_token), ("whole", whole), ("idle", idle)];
         let shown = |(name, limit): (&str, &Option<Duration>)| limit.map(|limit| format!("{name} {limit:?}"));
         let limits: Vec<_> = limits.into_iter().filter_map(shown).collect();
         let timeout = match limits.is_empty() {
             true => "timeout (attempt)".to_owned(),
             false => format!("timeout (attempt: {})", limits.join(", ")),
         };
-        vec![retries, concurrency, "circuit_breaker".into(), "observe (attempt)".into(), timeout, "service".into()]
+        let recovery = format!("recovery ({recovery:?})");
+        let attempt = ["circuit_breaker".to_owned(), "observe (attempt)".to_owned(), timeout, "service".to_owned()];
+        [retries, recovery, concurrency].into_iter().chain(attempt).collect()
     }
 }
 

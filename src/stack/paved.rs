@@ -5,6 +5,7 @@ use crate::{
     concurrency_limit::ConcurrencyLimit,
     failover::Failover,
     observe::Observe,
+    recovery::Recover,
     retry::Retry,
     timeout::{AttemptTimeout, Deadline},
 };
@@ -18,7 +19,10 @@ pub(super) type Whole<R, H> = Observe<Deadline<R, InCall<H>>, InCall<H>>;
 pub(super) type Switching<R, H> = Retry<Failover<InCall<R>, InCall<H>>, InCall<H>>;
 
 /// One route, outside in.
-pub(super) type Layers<S, H> = Retry<ConcurrencyLimit<CircuitBreaker<Attempt<S, H>, InCall<H>>, InCall<H>>, InCall<H>>;
+pub(super) type Layers<S, H> = Retry<Recover<Limited<S, H>, InCall<H>>, InCall<H>>;
+
+/// What an attempt has to pass, and what stays in its answer.
+type Limited<S, H> = ConcurrencyLimit<CircuitBreaker<Attempt<S, H>, InCall<H>>, InCall<H>>;
 
 /// One send.
 type Attempt<S, H> = Observe<AttemptTimeout<Leaf<S, H>, InCall<H>>, InCall<H>>;

@@ -4,6 +4,7 @@ use crate::{
     circuit_breaker::{CircuitBreakerLayer, Window},
     concurrency_limit::ConcurrencyLimitLayer,
     failover::{self, Facts},
+    recovery::{Recovery, RecoveryLayer},
     retry::{Backoff, Budget, RetryLayer},
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -22,7 +23,9 @@ pub(super) struct Settings {
     pub(super) open_for: Option<(Duration, Duration)>,
     pub(super) probes: Option<u16>,
     pub(super) concurrency: Option<usize>,
+    pub(super) recovery: Recovery,
     pub(super) first_byte: Option<Duration>,
+    pub(super) first_token: Option<Duration>,
     pub(super) whole: Option<Duration>,
     pub(super) idle: Option<Duration>,
     pub(super) sink: Option<Sink>,
@@ -50,6 +53,7 @@ impl Settings {
     /// What cannot take effect was meant otherwise.
     pub(super) fn check(&self, routes: &[Facts]) -> Result<(), Invalid> {
         self.check_retry().map_err(|invalid| invalid.of_layer("retry"))?;
+        self.check_recovery(routes).map_err(|invalid| invalid.of_layer("recovery"))?;
         self.check_timeouts().map_err(|invalid| invalid.of_layer("timeout"))?;
         self.check_failover(routes).map_err(|invalid| invalid.of_layer("failover"))
     }
@@ -86,11 +90,31 @@ impl Settings {
         Ok(())
     }
 
-    /// A limit of one attempt that the whole call cannot reach.
+    /// An answer that is read for nothing, as there is nowhere to start over.
+    fn check_recovery(&self, routes: &[Facts]) -> Result<(), Invalid> {
+        let switches = routes.len() > 1 && self.failover.switches_at_all();
+        let is_lone = self.max_retries == Some(0) && self.rounds() <= 1 && !switches;
+        if self.recovery.is_buffered() && (is_lone || self.most_sends() == 1) {
+            let reason = "an answer that is cut cannot start over: allow a retry, or a switch, and more than one send";
+            return Err(Invalid::new("recovery", reason));
+        }
+        Ok(())
+    }
+
+    /// A limit that another one is always reached before.
     fn check_timeouts(&self) -> Result<(), Invalid> {
+        if let (Some(head), Some(token)) = (self.first_byte, self.first_token)
+            && head >= token
+        {
+            let reason = format!("has no effect with `first_token({token:?})`; set it shorter, or leave it out");
+            return Err(Invalid::new("first_byte", reason));
+        }
         let Some(deadline) = self.deadline else { return Ok(()) };
-        let heads = [("first_byte", self.first_byte), ("whole", self.whole)];
-        match heads.into_iter().find(|(_, limit)| limit.is_some_and(|limit| limit >= deadline)) {
+        // A stream that is shown as it comes may last longer than the call has.
+        let idle = self.idle.filter(|_| self.recovery.is_buffered());
+        let limits =
+            [("first_byte", self.first_byte), ("first_token", self.first_token), ("whole", self.whole), ("idle", idle)];
+        match limits.into_iter().find(|(_, limit)| limit.is_some_and(|limit| limit >= deadline)) {
             Some((setting, _)) => {
                 let reason = format!("has no effect under a deadline of {deadline:?}; set it shorter, or leave it out");
                 Err(Invalid::new(setting, reason))
@@ -162,6 +186,9 @@ impl Settings {
         if let Some(most) = self.first_byte {
             layer = layer.first_byte(most)?;
         }
+        if let Some(most) = self.first_token {
+            layer = layer.first_token(most)?;
+        }
         if let Some(most) = self.whole {
             layer = layer.whole(most)?;
         }
@@ -169,6 +196,10 @@ impl Settings {
             layer = layer.idle(most)?;
         }
         Ok(layer)
+    }
+
+    pub(super) fn recovery(&self, sink: &Sink) -> RecoveryLayer {
+        RecoveryLayer::new(self.recovery).sink(sink.clone())
     }
 
     pub(super) fn concurrency(&self) -> Result<ConcurrencyLimitLayer, Invalid> {

@@ -13,6 +13,7 @@ use seawall::{
     concurrency_limit::ConcurrencyLimitLayer,
     failover::Failover,
     observe::{ObserveLayer, telemetry},
+    recovery::{Recovery, RecoveryLayer},
     retry::RetryLayer,
     timeout::{AttemptTimeoutLayer, DeadlineLayer},
 };
@@ -93,6 +94,18 @@ fn rows() -> Vec<Row> {
                 let (operation, attempt) = (ObserveLayer::operation(), ObserveLayer::attempt().route("a"));
                 Boxed::new(operation.sink(telemetry()).layer(attempt.sink(telemetry()).layer(inner)))
             },
+        },
+        Row {
+            folder: "recovery",
+            layer: "RecoveryLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(RecoveryLayer::new(Recovery::Fail).layer(inner)),
+        },
+        Row {
+            folder: "recovery",
+            layer: "RecoveryLayer",
+            attempts: 1,
+            wrap: |inner| Boxed::new(RecoveryLayer::new(Recovery::BufferThenRestart).layer(inner)),
         },
         Row {
             folder: "retry",

@@ -4,6 +4,8 @@ mod both;
 mod history;
 mod models;
 mod openai;
+mod presets;
+mod quirks;
 mod replies;
 mod strict;
 

@@ -18,7 +18,9 @@ mod floors;
 #[cfg(feature = "reqwest")]
 mod hostile;
 mod observe;
+mod paced;
 mod provider;
+mod recovery;
 mod retry;
 mod sim;
 mod sse;

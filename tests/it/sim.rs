@@ -4,6 +4,9 @@ mod both;
 mod command;
 mod in_process;
 mod script;
+mod shapes;
+mod stream;
+mod stream_faults;
 mod wire;
 mod wire_faults;
 
@@ -22,8 +25,12 @@ fn ms(millis: u64) -> Duration {
 
 /// A chat request as bytes.
 fn post(extra: &str) -> String {
-    let length = CHAT.len();
-    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: mock\r\ncontent-length: {length}\r\n{extra}\r\n{CHAT}")
+    post_of(CHAT, extra)
+}
+
+fn post_of(body: &str, extra: &str) -> String {
+    let length = body.len();
+    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: mock\r\ncontent-length: {length}\r\n{extra}\r\n{body}")
 }
 
 async fn connect(provider: &MockProvider) -> TcpStream {

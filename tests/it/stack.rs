@@ -1,4 +1,5 @@
 mod routes;
+mod streams;
 mod told;
 
 use crate::{ask, fake::*, guarded, seconds, timed};

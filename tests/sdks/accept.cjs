@@ -15,24 +15,41 @@ function given(options) {
 function askOpenAI(it) {
   const client = new OpenAI({ baseURL: it.base_url, apiKey: 'sk-test', maxRetries: 0 });
   if (it.path) return client.get(it.path);
-  return client.chat.completions.create({
+  const request = {
     model: it.model,
     messages: [{ role: 'user', content: 'hello' }],
     tools: [{ type: 'function', function: { name: 'add', parameters: { type: 'object', properties: {} } } }],
     ...given({ max_completion_tokens: it.max_tokens, stop: it.stop }),
+  };
+  return it.stream ? joinedOpenAI(client, request) : client.chat.completions.create(request);
+}
+
+async function joinedOpenAI(client, request) {
+  const thoughts = [];
+  let first = null;
+  const stream = client.chat.completions.stream({ ...request, stream_options: { include_usage: true } });
+  stream.on('chunk', ({ choices: [choice] }) => {
+    thoughts.push(choice?.delta.reasoning_content ?? '');
+    first ??= choice?.delta.content ?? null;
   });
+  const reply = await stream.finalChatCompletion();
+  // It leaves an empty text out, and keeps the last piece of a field that it does not know.
+  reply.choices[0].message.content ??= first;
+  reply.choices[0].message.reasoning_content = thoughts.join('') || null;
+  return reply;
 }
 
 function askAnthropic(it) {
   const client = new Anthropic({ baseURL: it.base_url.replace(/\/v1$/, ''), apiKey: 'sk-test', maxRetries: 0 });
   if (it.path) return client.get('/v1' + it.path);
-  return client.messages.create({
+  const request = {
     model: it.model,
     max_tokens: it.max_tokens || 1024,
     messages: [{ role: 'user', content: 'hello' }],
     tools: [{ name: 'add', input_schema: { type: 'object', properties: {} } }],
     ...given({ stop_sequences: it.stop }),
-  });
+  };
+  return it.stream ? client.messages.stream(request).finalMessage() : client.messages.create(request);
 }
 
 function openaiSeen(reply) {
@@ -71,7 +88,9 @@ async function told(it) {
     for (let request = 0; request < it.requests; request++) reply = await ask(it);
     return { seen: seen(reply) };
   } catch (error) {
-    if (!(error instanceof sdk.APIError) || !error.status) throw error;
+    if (!(error instanceof sdk.APIError)) throw error;
+    if (!error.status && it.stream) return { stream_error: error.type };
+    if (!error.status) throw error;
     return {
       error: error.constructor.name,
       status: error.status,

@@ -10,9 +10,11 @@ import sys
 import anthropic
 import openai
 import pydantic
-from anthropic.types import Message
+from anthropic.lib.streaming import MessageStream
+from anthropic.types import Message, RawMessageStreamEvent
 from anthropic.types.shared import ErrorResponse
-from openai.types.chat import ChatCompletion
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.shared import ErrorObject
 
 
@@ -26,6 +28,8 @@ def ask_openai(case):
         return client.get(case["path"], cast_to=object)
     tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}
     options = {"max_completion_tokens": case["max_tokens"], "stop": case["stop"]}
+    if case["stream"]:
+        options |= {"stream": True, "stream_options": {"include_usage": True}}
     return client.chat.completions.with_raw_response.create(
         model=case["model"],
         messages=[{"role": "user", "content": "hello"}],
@@ -38,7 +42,7 @@ def ask_anthropic(case):
     client = anthropic.Anthropic(base_url=case["base_url"].removesuffix("/v1"), api_key="sk-test", max_retries=0)
     if case.get("path"):
         return client.get("/v1" + case["path"], cast_to=object)
-    options = {"stop_sequences": case["stop"]}
+    options = {"stop_sequences": case["stop"], "stream": case["stream"]}
     return client.messages.with_raw_response.create(
         model=case["model"],
         max_tokens=case["max_tokens"] or 1024,
@@ -46,6 +50,18 @@ def ask_anthropic(case):
         tools=[{"name": "add", "input_schema": {"type": "object", "properties": {}}}],
         **{name: value for name, value in options.items() if value},
     )
+
+
+def openai_joined(stream):
+    state = ChatCompletionStreamState()
+    for chunk in stream:
+        state.handle_chunk(chunk)
+    # The final one raises where the cap ended it.
+    return state.current_completion_snapshot
+
+
+def anthropic_joined(stream):
+    return MessageStream(stream, anthropic.NOT_GIVEN).get_final_message()
 
 
 def openai_seen(reply):
@@ -76,18 +92,28 @@ def anthropic_seen(reply):
 
 
 APIS = {
-    "openai": (openai, ask_openai, openai_seen, ChatCompletion, OpenAIErrorResponse),
-    "anthropic": (anthropic, ask_anthropic, anthropic_seen, Message, ErrorResponse),
+    "openai": (openai, ask_openai, openai_joined, openai_seen, ChatCompletion, ChatCompletionChunk, OpenAIErrorResponse),
+    "anthropic": (anthropic, ask_anthropic, anthropic_joined, anthropic_seen, Message, RawMessageStreamEvent, ErrorResponse),
 }
 
 
 def problems(model, body):
     """What the SDK's own model finds wrong with a body."""
     try:
-        return list(unknown(model.model_validate_json(body, strict=True), model.__name__))
+        return list(unknown(pydantic.TypeAdapter(model).validate_json(body, strict=True), getattr(model, "__name__", "event")))
     except pydantic.ValidationError as error:
         places = (".".join(map(str, problem["loc"])) + ": " + problem["type"] for problem in error.errors())
         return sorted(set(places))
+
+
+def problems_of_events(model, error_model, body):
+    found = []
+    for event in body.split("\n\n"):
+        data = "\n".join(line.removeprefix("data: ") for line in event.split("\n") if line.startswith("data: "))
+        # What the SDKs know without a model.
+        if data not in ("", "[DONE]", '{"type":"ping"}'):
+            found += problems(error_model if "error" in json.loads(data) else model, data)
+    return sorted(set(found))
 
 
 def unknown(value, place):
@@ -102,7 +128,7 @@ def unknown(value, place):
 
 
 def told(case):
-    sdk, ask, seen, model, error_model = APIS[case["api"]]
+    sdk, ask, joined, seen, model, event_model, error_model = APIS[case["api"]]
     try:
         for _ in range(case["requests"]):
             raw = ask(case)
@@ -116,8 +142,16 @@ def told(case):
             "retry_after": error.response.headers.get("retry-after"),
             "problems": problems(error_model, error.response.text),
         }
-    body = raw.http_response.text
-    return {"seen": seen(raw.parse()), "problems": problems(model, body)}
+    if not case["stream"]:
+        body = raw.http_response.text
+        return {"seen": seen(raw.parse()), "problems": problems(model, body)}
+    # Read ahead of the SDK, which then reads the same.
+    raw.http_response.read()
+    found = problems_of_events(event_model, error_model, raw.http_response.text)
+    try:
+        return {"seen": seen(joined(raw.parse())), "problems": found}
+    except sdk.APIError as error:
+        return {"stream_error": error.type, "problems": found}
 
 
 for case in json.load(sys.stdin):

@@ -22,6 +22,10 @@ pub fn every_reply(runtime: &Runtime, sdk: &dyn Sdk) {
     tell(runtime, sdk, &cases::replies());
 }
 
+pub fn every_stream(runtime: &Runtime, sdk: &dyn Sdk) {
+    tell(runtime, sdk, &cases::streams());
+}
+
 pub fn every_error(runtime: &Runtime, sdk: &dyn Sdk) {
     tell(runtime, sdk, &cases::errors());
 }

@@ -1,7 +1,10 @@
 //! All that the mock provider says, and what an SDK should make of it.
-use seawall::sim::{Answer, Fault, Limits, Script, When};
+use seawall::sim::{Answer, BadEvent, Fault, Limits, Phase, Script, Stream, When};
 use serde_json::{Value, json};
-use std::num::NonZeroU32;
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Api {
@@ -28,6 +31,7 @@ pub struct Case {
     pub max_tokens: Option<u32>,
     pub stop: &'static [&'static str],
     pub requests: u32,
+    pub stream: bool,
     /// In place of a chat.
     pub path: Option<&'static str>,
     pub model: Value,
@@ -38,13 +42,14 @@ impl Case {
     fn new(api: Api, name: &str, script: Script, expected: Value) -> Self {
         let name = format!("{}: {name}", api.name());
         let model = json!(if api == Api::OpenAi { "gpt-4o" } else { "claude-sonnet-4-5" });
-        Self { name, api, script, max_tokens: None, stop: &[], requests: 1, path: None, model, expected }
+        Self { name, api, script, max_tokens: None, stop: &[], requests: 1, stream: false, path: None, model, expected }
     }
 
     pub fn asked(&self, base_url: &str) -> Value {
         json!({
             "name": self.name, "api": self.api.name(), "base_url": base_url, "model": self.model,
             "max_tokens": self.max_tokens, "stop": self.stop, "requests": self.requests, "path": self.path,
+            "stream": self.stream,
         })
     }
 }
@@ -117,6 +122,37 @@ fn replies_of(api: Api) -> Vec<Case> {
         ),
         case("cache", answer().cached(10).cache_written(5), seen(stop, json!({"text": "Six.", "tokens": [10, 0]}))),
     ]
+}
+
+/// The same piece by piece, in more shapes than one, and errors that come in it.
+pub fn streams() -> Vec<Case> {
+    let stream = |case: Case| Case { stream: true, ..case };
+    Api::BOTH.into_iter().flat_map(replies_of).chain(Api::BOTH.into_iter().flat_map(in_streams)).map(stream).collect()
+}
+
+fn in_streams(api: Api) -> Vec<Case> {
+    let (stop, mut others) = (if api == Api::OpenAi { "stop" } else { "end_turn" }, Vec::new());
+    let seen = json!({"seen": {
+        "finish": stop, "text": "Six is even.", "refusal": null, "reasoning": null, "calls": [], "tokens": [0, 0],
+    }});
+    let mut shape = |name, stream: Stream| {
+        let script = Script::seeded(7).answer(Answer::default().text("Six is even.").stream(stream));
+        others.push(Case::new(api, name, script, seen.clone()));
+    };
+    let ms = Duration::from_millis;
+    shape("chunks of three bytes", Stream::default().chunks(NonZeroUsize::MIN.saturating_add(2)));
+    shape("signs of life", Stream::default().per_token(ms(20)).keep_alive(ms(5)));
+    for (status, openai, anthropic) in
+        [(500, "server_error", "api_error"), (529, "overloaded_error", "overloaded_error")]
+    {
+        let kind = if api == Api::OpenAi { openai } else { anthropic };
+        for at in [Phase::BeforeBody, Phase::AfterTokens(2)] {
+            let fault = Fault::event(at, BadEvent::Error).with_status(status);
+            let script = Script::seeded(7).fault(When::always(), fault);
+            others.push(Case::new(api, &format!("error {status} {at:?}"), script, json!({"stream_error": kind})));
+        }
+    }
+    others
 }
 
 /// Status; type and code at OpenAI; type at Anthropic; class there, where it is not that of both.

@@ -48,10 +48,11 @@ fn main() -> ExitCode {
 fn run(runtime: &Runtime, sdk: &dyn Sdk) -> bool {
     let name = sdk.name();
     let replies = check(&format!("{name} accepts every reply"), || accept::every_reply(runtime, sdk));
+    let streams = check(&format!("{name} accepts every stream"), || accept::every_stream(runtime, sdk));
     let errors = check(&format!("{name} knows every error"), || accept::every_error(runtime, sdk));
     let same =
         |talk| check(&format!("{name} and we mean the same: {talk:?}"), || converse::same_meaning(runtime, sdk, talk));
-    converse::TALKS.map(same).into_iter().all(|same| same) && replies && errors
+    converse::TALKS.map(same).into_iter().all(|same| same) && replies && streams && errors
 }
 
 /// Goes on behind one that fails, so that one run tells all.

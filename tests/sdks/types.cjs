@@ -10,12 +10,13 @@ const ts = createRequire(join(modules, 'seawall.js'))('typescript');
 const TYPES = `import type { OpenAI } from 'openai';
 import type { Anthropic } from '@anthropic-ai/sdk';
 type Reply = { openai: OpenAI.Chat.ChatCompletion; anthropic: Anthropic.Message };
+type Event = { openai: OpenAI.Chat.ChatCompletionChunk; anthropic: Anthropic.RawMessageStreamEvent };
 type Failure = { openai: { error: OpenAI.ErrorObject }; anthropic: Anthropic.ErrorResponse };
 `;
 const bodies = JSON.parse(readFileSync(0, 'utf8'));
 const literals = bodies.map(
-  ({ api, failed, body }, index) =>
-    `export const body${index}: ${failed ? 'Failure' : 'Reply'}['${api}'] = ${JSON.stringify(body)};\n`,
+  ({ api, type, body }, index) =>
+    `export const body${index}: ${type}['${api}'] = ${JSON.stringify(body)};\n`,
 );
 
 // A file that is nowhere but here, as if it lay beside the SDKs.

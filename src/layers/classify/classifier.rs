@@ -15,6 +15,8 @@ pub const BODY_LIMIT: usize = 64 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Classifier {
     provider: Option<Arc<Cow<'static, str>>>,
+    /// Whose answers these are, where the provider's name does not say it.
+    source: Option<Arc<Cow<'static, str>>>,
     now: Option<SystemTime>,
 }
 
@@ -29,6 +31,12 @@ impl Classifier {
     #[must_use]
     pub fn provider(self, name: impl Into<Cow<'static, str>>) -> Self {
         Self { provider: Some(Arc::new(name.into())), ..self }
+    }
+
+    /// Reads answers as this provider writes them, for a front of it that has a name of its own. Default: the provider's name.
+    #[must_use]
+    pub fn answers_as(self, provider: impl Into<Cow<'static, str>>) -> Self {
+        Self { source: Some(Arc::new(provider.into())), ..self }
     }
 
     /// Measures dates and epochs against this clock, as for recorded answers. Default: the wall clock, when it is needed.
@@ -107,7 +115,8 @@ impl Classifier {
 
     pub(super) fn verdict(&self, answer: &Answer<'_>, headers: &HeaderMap) -> Error {
         let now = || self.now.unwrap_or_else(time::wall);
-        let provider = self.provider.as_deref().map(|name| name.to_ascii_lowercase());
+        let source = self.source.as_ref().or(self.provider.as_ref());
+        let provider = source.map(|name| name.to_ascii_lowercase());
         self.named(answer.verdict(headers, provider.as_deref(), now))
     }
 

@@ -7,6 +7,10 @@ use std::{fmt, iter};
 const LEVELS: usize = 16;
 /// How many values are kept of each level: what lies flat is kept however much lies deep beside it.
 const KEPT: u32 = 1024;
+/// How many bytes the values of a level may take, besides a quarter of the length of the text: an object of a few fields is one
+/// node of a tree, of 640 bytes, however short it is on the wire.
+const BYTES: usize = 16 * 1024;
+const NODE: usize = 640;
 
 /// Reads a text that is JSON and nothing else. What is too deep or too much in it is passed over.
 ///
@@ -14,32 +18,39 @@ const KEPT: u32 = 1024;
 /// of its own, without counting how deep it goes.
 pub(super) fn read(text: &str) -> serde_json::Result<Value> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = next(&mut json)?;
+    let value = next(&mut json, text.len())?;
     json.end()?;
     Ok(value)
 }
 
 /// The JSON at the start of a text.
 pub(super) fn first(text: &str) -> serde_json::Result<Value> {
-    next(&mut serde_json::Deserializer::from_str(text))
+    next(&mut serde_json::Deserializer::from_str(text), text.len())
 }
 
-fn next<'de>(json: impl Deserializer<'de, Error = serde_json::Error>) -> serde_json::Result<Value> {
-    Tree { level: 0, room: &mut [KEPT; LEVELS] }.deserialize(json)
+fn next<'de>(json: impl Deserializer<'de, Error = serde_json::Error>, length: usize) -> serde_json::Result<Value> {
+    let room = Room { values: KEPT, bytes: BYTES + length / 4 };
+    Tree { level: 0, room: &mut [room; LEVELS] }.deserialize(json)
 }
 
 /// A value at its level, and how many more each level may have.
 struct Tree<'a> {
     level: usize,
-    room: &'a mut [u32; LEVELS],
+    room: &'a mut [Room; LEVELS],
+}
+
+#[derive(Clone, Copy)]
+struct Room {
+    values: u32,
+    bytes: usize,
 }
 
 impl Tree<'_> {
-    /// The place for one value more below this one; `None`: that level is full, or too deep.
-    fn below(&mut self) -> Option<Tree<'_>> {
+    /// The place for one value of so many bytes more below this one; `None`: that level is full, or too deep.
+    fn below(&mut self, bytes: usize) -> Option<Tree<'_>> {
         let level = self.level + 1;
         let room = self.room.get_mut(level)?;
-        *room = room.checked_sub(1)?;
+        *room = Room { values: room.values.checked_sub(1)?, bytes: room.bytes.checked_sub(bytes)? };
         Some(Tree { level, room: self.room })
     }
 }
@@ -89,7 +100,10 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
         let mut kept = Vec::new();
-        while let Some(place) = self.below() {
+        // A list grows by doubling, from four on.
+        while let Some(place) =
+            self.below(if kept.is_empty() { 4 * size_of::<Value>() } else { 3 * size_of::<Value>() })
+        {
             match items.next_element_seed(place)? {
                 Some(item) => kept.push(item),
                 None => return Ok(kept.into()),
@@ -101,7 +115,8 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<Value, A::Error> {
         let mut kept = Map::new();
-        while let Some(place) = self.below() {
+        // A node that is full is split into halves.
+        while let Some(place) = self.below(if kept.is_empty() { NODE } else { NODE / 5 }) {
             let Some(name) = fields.next_key::<String>()? else { return Ok(kept.into()) };
             kept.insert(name, fields.next_value_seed(place)?);
         }

@@ -8,6 +8,7 @@
 //! | connecting | 10 s | set in the transport, which alone knows: [`provider`](crate::provider)'s own client does |
 //! | first byte, of a stream | 60 s | a model streams its first words soon, or hangs |
 //! | first byte, of a whole reply | 600 s | nothing comes before the last word is written |
+//! | first token, of a chat's stream | as long as that | models think before they speak; comments and pings do not count |
 //! | idle, in a body or a stream | 60 s | providers send pings while a model thinks |
 //!
 //! # Example

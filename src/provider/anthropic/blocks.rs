@@ -7,6 +7,7 @@ use crate::{
         Fit,
         joined::{json, piece},
         turns::{Answered, Called, Side, Spoken, Turn},
+        wire::has_field,
     },
 };
 use bytes::Bytes;
@@ -152,7 +153,7 @@ fn assistant<'a>(spoken: &'a Spoken<'a>, end: Option<&'a str>, provider: &'a str
     let parts = spoken.message.parts();
     let mut calls = spoken.calls.iter();
     parts.iter().enumerate().filter_map(move |(at, part)| match (part, end) {
-        (Part::ToolCall(_), _) => calls.next().map(tool_use),
+        (Part::ToolCall(_), _) => calls.next().map(|called| tool_use(called, provider)),
         (Part::Text(_), Some(end)) if at + 1 == parts.len() => (!end.is_empty()).then(|| text(end)),
         (part, _) => block(part, provider),
     })
@@ -197,8 +198,11 @@ fn source(media: &Media) -> Place<'_> {
     }
 }
 
-fn tool_use<'a>(Called { call, id, name }: &'a Called<'a>) -> Block<'a> {
-    Block::Own(Own::ToolUse { id, name, input: input(call) })
+/// A provider that speaks in several ways has one name: what it wrote tells in which.
+fn tool_use<'a>(called: &'a Called<'a>, provider: &str) -> Block<'a> {
+    let native = called.native(provider).filter(|json| has_field(json, "input"));
+    let Called { call, id, name } = called;
+    native.map_or_else(|| Block::Own(Own::ToolUse { id, name, input: input(call) }), Block::Native)
 }
 
 fn input(call: &ToolCall) -> Input<'_> {

@@ -2,7 +2,7 @@
 use crate::{
     Error, Kind, Usage,
     chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
-    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, object, unreadable, word},
+    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, has_more, object, unreadable, word},
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -115,8 +115,10 @@ fn part(kind: &str, raw: &RawValue, provider: &Arc<str>) -> Result<Part, serde_j
         }
         "redacted_thinking" => Part::Reasoning(Reasoning::new("", native(raw))),
         "tool_use" => {
-            let Called { id, name, input } = object(raw)?;
-            Part::ToolCall(ToolCall::new(id, name, input.get()))
+            let Called { id, name, input, caller } = object(raw)?;
+            let is_own = caller.is_none_or(|caller| object::<Kindred<'_>>(caller).is_ok_and(|by| by.kind == "direct"));
+            let more = !is_own || has_more(raw, &["type", "id", "name", "input", "caller"]);
+            Part::ToolCall(ToolCall::new(id, name, input.get()).with_native(more.then(|| native(raw))))
         }
         _ => Part::Native(native(raw)),
     })
@@ -162,6 +164,9 @@ struct Called<'a> {
     name: Box<str>,
     #[serde(borrow)]
     input: &'a RawValue,
+    /// Who calls, where it is not the model itself.
+    #[serde(borrow)]
+    caller: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]

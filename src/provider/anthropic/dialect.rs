@@ -6,15 +6,20 @@ use super::{
 use crate::{
     Error, Invalid, Secret, chat,
     classify::Classifier,
-    provider::{Client, Dialect, Fit, wire},
+    provider::{
+        Client, Dialect, Fit,
+        endpoint::{Endpoint, KeyHeader, key_of},
+        wire,
+    },
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri, response::Parts};
+use http::{Method, Uri, response::Parts};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 const BASE_URL: &str = "https://api.anthropic.com";
 /// The only one that there has been since 2023; what is newer comes by `anthropic-beta`.
 const VERSION: &str = "2023-06-01";
+const VERSION_HEADER: &str = "anthropic-version";
 
 /// Anthropic's Messages API.
 ///
@@ -39,7 +44,13 @@ const VERSION: &str = "2023-06-01";
 /// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is the longest answer of the model, as the
 ///   [table of models](crate::Models) has it; of one that is not there 32,000 for a Claude, 8,192 for any other. A cut answer
 ///   says so in its finish reason.
-/// - It has no seed, which is left out, and no JSON without a schema, which is refused. Its schemas always bind.
+/// - It has no seed, which is left out, and so are blank stop texts; a temperature above 1 becomes 1. It has no JSON without a
+///   schema, which is refused. Its schemas always bind.
+/// - Blanks at the end of a last turn of the model's are cut, since it goes on from there. Models that go on with no turn of
+///   their own are in the table, and such a history is refused.
+///
+/// What is mended or left out is told as [`What::Changed`](crate::What::Changed). A call without a result, and a result without
+/// a call, are refused with the index of the message.
 ///
 /// Prompts are cached with a field of its own: `request.extra("anthropic", "cache_control", json!({"type": "ephemeral"}))`.
 /// So are other things that seawall does not model, such as `thinking`.
@@ -50,34 +61,22 @@ pub struct Anthropic(Arc<Settings>);
 
 #[derive(Clone)]
 struct Settings {
-    name: Cow<'static, str>,
-    classifier: Classifier,
-    base_url: Box<str>,
-    key: Option<Secret>,
-    version: Box<str>,
-    betas: Vec<Box<str>>,
+    endpoint: Endpoint,
     form: Arc<Form>,
 }
 
 impl Anthropic {
     /// Asks Anthropic, with this key.
     pub fn new(key: impl Into<Secret>) -> Self {
-        Self::without_key().set(|settings| settings.key = Some(key.into()))
+        Self::without_key().set(|settings| settings.endpoint.set_key(key.into()))
     }
 
-    /// Sends no key: for a server that wants none, or a transport that brings one.
+    /// Sends no key: for a server that wants none, or a transport or a [header](Self::header) that brings one.
     #[must_use]
     pub fn without_key() -> Self {
-        let name = Cow::Borrowed("anthropic");
-        Self(Arc::new(Settings {
-            classifier: Classifier::new().provider(name.clone()),
-            name,
-            base_url: BASE_URL.into(),
-            key: None,
-            version: VERSION.into(),
-            betas: Vec::new(),
-            form: Arc::new(Form { provider: Cow::Borrowed("anthropic") }),
-        }))
+        let mut endpoint = Endpoint::new("anthropic", BASE_URL, KeyHeader::Named("x-api-key"));
+        endpoint.set_header("version", VERSION_HEADER, VERSION.into());
+        Self(Arc::new(Settings { endpoint, form: Arc::new(Form { provider: Cow::Borrowed("anthropic") }) }))
     }
 
     /// Takes the key from `ANTHROPIC_API_KEY`, and the base URL from `ANTHROPIC_BASE_URL` where that is set.
@@ -85,10 +84,7 @@ impl Anthropic {
     /// # Errors
     /// Where there is no key.
     pub fn from_env() -> Result<Self, Invalid> {
-        let Some(key) = wire::variable("ANTHROPIC_API_KEY") else {
-            return Err(Invalid::new("ANTHROPIC_API_KEY", "is not set: export a key, or use `Anthropic::without_key`"));
-        };
-        let dialect = Self::new(key);
+        let dialect = Self::new(key_of("ANTHROPIC_API_KEY")?);
         Ok(match wire::variable("ANTHROPIC_BASE_URL") {
             Some(url) => dialect.base_url(url),
             None => dialect,
@@ -99,29 +95,38 @@ impl Anthropic {
     /// `anthropic`.
     #[must_use]
     pub fn name(self, name: impl Into<Cow<'static, str>>) -> Self {
+        let name = name.into();
         self.set(|settings| {
-            settings.name = name.into();
-            settings.classifier = Classifier::new().provider(settings.name.clone());
-            settings.form = Arc::new(Form { provider: settings.name.clone() });
+            settings.form = Arc::new(Form { provider: name.clone() });
+            settings.endpoint.set_name(name);
         })
     }
 
     /// Sets where the server is, with or without `/v1` at the end. Default `https://api.anthropic.com`.
     #[must_use]
     pub fn base_url(self, url: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.base_url = url.into())
+        self.set(|settings| settings.endpoint.set_base_url(url.into()))
     }
 
     /// Sets the version of the API. Default `2023-06-01`.
     #[must_use]
     pub fn version(self, version: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.version = version.into())
+        let version = Secret::new(version.into());
+        self.set(|settings| settings.endpoint.set_header("version", VERSION_HEADER, version))
     }
 
     /// Asks for something that is in beta, by its name. May be called several times.
     #[must_use]
-    pub fn beta(self, name: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.betas.push(name.into()))
+    pub fn beta(self, name: impl AsRef<str>) -> Self {
+        self.set(|settings| settings.endpoint.add_to_header("beta", "anthropic-beta", name.as_ref()))
+    }
+
+    /// Sends a header with every request, in place of one of this name. What it holds is shown nowhere.
+    ///
+    /// Not to be set are those of the body and of the connection, and the one that holds the key.
+    #[must_use]
+    pub fn header(self, name: impl AsRef<str>, value: impl Into<Secret>) -> Self {
+        self.set(|settings| settings.endpoint.set_header("header", name.as_ref(), value.into()))
     }
 
     /// A client over any service of `http::Request`.
@@ -132,12 +137,12 @@ impl Anthropic {
     /// A client over reqwest.
     ///
     /// # Errors
-    /// Where the base URL is none, the key is empty or no header's value, or TLS cannot be set up on this system.
+    /// Where a setting cannot be sent, such as a base URL that is none or an empty key, or TLS cannot be set up on this system.
     #[cfg(feature = "reqwest")]
     #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
     pub fn client(self) -> Result<Client<Self, crate::provider::Reqwest>, Invalid> {
         self.0.uri()?;
-        self.0.headers()?;
+        self.0.endpoint.headers()?;
         Ok(self.over(crate::provider::Reqwest::new()?))
     }
 
@@ -151,60 +156,39 @@ impl Dialect for Anthropic {
     type Assembler = Assembler;
 
     fn name(&self) -> Cow<'static, str> {
-        self.0.name.clone()
+        self.0.endpoint.name().clone()
     }
 
     fn classifier(&self) -> &Classifier {
-        &self.0.classifier
+        self.0.endpoint.classifier()
     }
 
     fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error> {
         let mut encoded = http::Request::new(encode::body(request, &self.0.form, fit)?);
         *encoded.method_mut() = Method::POST;
         *encoded.uri_mut() = self.0.uri()?;
-        *encoded.headers_mut() = self.0.headers()?;
+        *encoded.headers_mut() = self.0.endpoint.headers()?;
         Ok(encoded)
     }
 
     fn decode(&self, _: &Parts, body: &[u8]) -> Result<chat::Reply, Error> {
-        decode::reply(body, &self.0.name)
+        decode::reply(body, self.0.endpoint.name())
     }
 
     fn assembler(&self) -> Assembler {
-        Assembler::new(&self.0.name)
+        Assembler::new(self.0.endpoint.name())
     }
 }
 
 impl fmt::Debug for Anthropic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let uri = self.0.uri().ok();
-        f.debug_struct("Anthropic")
-            .field("name", &self.0.name)
-            .field("host", &uri.as_ref().and_then(Uri::host))
-            .finish_non_exhaustive()
+        self.0.endpoint.debug("Anthropic", f)
     }
 }
 
 impl Settings {
     fn uri(&self) -> Result<Uri, Invalid> {
-        let front = self.base_url.split('?').next().unwrap_or_default();
-        wire::uri(&self.base_url, if front.trim_end_matches('/').ends_with("/v1") { "messages" } else { "v1/messages" })
-    }
-
-    fn headers(&self) -> Result<HeaderMap, Invalid> {
-        let mut headers = wire::headers();
-        headers.insert("anthropic-version", wire::value("version", &self.version)?);
-        if !self.betas.is_empty() {
-            headers.insert("anthropic-beta", wire::value("beta", &self.betas.join(","))?);
-        }
-        if let Some(key) = &self.key {
-            if key.expose().trim().is_empty() {
-                return Err(Invalid::new("key", "is empty: give one, or use `Anthropic::without_key`"));
-            }
-            let mut key = wire::value("key", key.expose())?;
-            key.set_sensitive(true);
-            headers.insert("x-api-key", key);
-        }
-        Ok(headers)
+        let front = self.endpoint.base_url().split('?').next().unwrap_or_default();
+        self.endpoint.uri(if front.trim_end_matches('/').ends_with("/v1") { "messages" } else { "v1/messages" })
     }
 }

@@ -2,7 +2,7 @@
 use crate::{
     Error, Kind, Usage,
     chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
-    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, object, unreadable, word},
+    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, has_more, object, unreadable, word},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -43,7 +43,7 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
         count += 1;
         Ok(())
     })?;
-    each_call(spoken.tool_calls, |_| {
+    each_call(spoken.tool_calls, |_, _| {
         count += 1;
         Ok(())
     })?;
@@ -58,10 +58,13 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
         Ok(())
     })?;
     parts.extend(refusal.map(Part::Refusal));
-    each_call(spoken.tool_calls, |Call { id, function }| {
+    each_call(spoken.tool_calls, |raw, Call { id, function }| {
         let arguments = function.arguments.map(argument_text).transpose()?.unwrap_or_default();
         let id = id.map(from_raw::<Box<str>>).transpose()?.unwrap_or_default();
-        parts.push(Part::ToolCall(ToolCall::new(id, from_raw::<Box<str>>(function.name)?, arguments)));
+        let call = ToolCall::new(id, from_raw::<Box<str>>(function.name)?, arguments);
+        // Gemini's signature stands there, and each must come back with its own call.
+        let more = has_more(raw, &["id", "type", "function", "index"]);
+        parts.push(Part::ToolCall(call.with_native(more.then(|| Native::new(Arc::clone(&provider), raw.to_owned())))));
         Ok(())
     })?;
     Ok(Message::new(Role::Assistant, parts))
@@ -114,9 +117,9 @@ fn each_text<'a>(
 
 fn each_call<'a>(
     calls: Option<&'a RawValue>,
-    mut take: impl FnMut(Call<'a>) -> Result<(), serde_json::Error>,
+    mut take: impl FnMut(&'a RawValue, Call<'a>) -> Result<(), serde_json::Error>,
 ) -> Result<(), serde_json::Error> {
-    calls.map_or(Ok(()), |list| each(list, |call| take(object(call)?)))
+    calls.map_or(Ok(()), |list| each(list, |call| take(call, object(call)?)))
 }
 
 /// The text of the arguments as the model wrote it; a server that sends the object itself gives it as it stands.

@@ -1,42 +1,44 @@
 use super::{
+    NoText, Preset,
     assembler::Assembler,
     decode, encode,
     form::{Form, Thoughts},
+    path::Path,
 };
 use crate::{
     Error, Invalid, Secret, chat,
     classify::Classifier,
-    provider::{Client, Dialect, Fit, ids::IdRule, wire},
+    provider::{
+        Client, Dialect, Fit,
+        endpoint::{Endpoint, KeyHeader, key_of},
+        wire,
+    },
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri, header::AUTHORIZATION, response::Parts};
+use http::{Method, Uri, response::Parts};
 use std::{borrow::Cow, fmt, sync::Arc};
-
-const BASE_URL: &str = "https://api.openai.com/v1";
-const PATH: &str = "/chat/completions";
-/// OpenAI answers 400 to a longer id of a call ("Expected a string with maximum length 40").
-const LONGEST_ID: usize = 40;
-/// What others take, Anthropic's limit among them.
-const LONGEST_ID_ELSEWHERE: usize = 64;
 
 /// OpenAI's chat completions, and the many servers that speak like it.
 ///
 /// ```
-/// use seawall::provider::OpenAi;
+/// use seawall::provider::{OpenAi, Preset};
 ///
 /// let openai = OpenAi::new("sk-…");
-/// let deepseek = OpenAi::new("sk-…").name("deepseek").base_url("https://api.deepseek.com");
-/// let local = OpenAi::without_key().name("ollama").base_url("http://127.0.0.1:11434/v1");
-/// # let _ = (openai, deepseek, local);
+/// let deepseek = Preset::DEEPSEEK.with_key("sk-…");
+/// let another = OpenAi::new("sk-…").name("another").base_url("https://llm.example.com/v1");
+/// # let _ = (openai, deepseek, another);
 /// ```
 ///
-/// The cap on tokens goes out as `max_completion_tokens` to OpenAI, whose newer models refuse the old name, and as
-/// `max_tokens` to every other host, since many know no other.
+/// What a server wants differently is the matter of its [`Preset`]. Without one, the host decides: api.openai.com gets the cap
+/// on tokens as `max_completion_tokens`, since its newer models refuse the old name, and every other host as `max_tokens`,
+/// since many know no other.
 ///
 /// Documents go as base64 only. What a tool gives beside text follows in a user turn behind the results, and that it
 /// failed is for its text to say, since there is no place for either. Thoughts stay here: see
 /// [`send_reasoning`](Self::send_reasoning). Ids of calls that a server would refuse, such as long or doubled ones of
-/// another provider, are translated, the same way each time.
+/// another provider, are translated, the same way each time, and so are names of tools that the model made up of letters that
+/// none may have. Such mending, and what is left out, is told as [`What::Changed`](crate::What::Changed). A call without a
+/// result, and a result without a call, are refused with the index of the message.
 ///
 /// `Debug` shows the name and the host: the rest of a URL may hold a key.
 #[derive(Clone)]
@@ -44,114 +46,108 @@ pub struct OpenAi(Arc<Settings>);
 
 #[derive(Clone)]
 struct Settings {
-    name: Cow<'static, str>,
-    classifier: Classifier,
-    base_url: Box<str>,
-    path: Box<str>,
-    key: Option<Secret>,
-    organisation: Option<Box<str>>,
-    project: Option<Box<str>>,
+    endpoint: Endpoint,
+    path: Path,
     form: Arc<Form>,
-}
-
-/// How the `content` of a turn goes out that calls tools without a word. Each form is refused by some server.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NoText {
-    /// As `""`, which most take.
-    #[default]
-    Empty,
-    /// As `null`, which is how OpenAI itself writes it.
-    Null,
-    /// Left out.
-    Absent,
+    /// Whether nobody said who this is, so that the host and the name tell.
+    is_told_by_host: bool,
 }
 
 impl OpenAi {
     /// Asks OpenAI, with this key.
     pub fn new(key: impl Into<Secret>) -> Self {
-        Self::without_key().set(|settings| settings.key = Some(key.into()))
+        Self::without_key().set(|settings| settings.endpoint.set_key(key.into()))
     }
 
-    /// Sends no key: for a server that wants none, or a transport that brings one.
+    /// Sends no key: for a server that wants none, or a transport or a [header](Self::header) that brings one.
     #[must_use]
     pub fn without_key() -> Self {
-        let name = Cow::Borrowed("openai");
-        Self(Arc::new(Settings {
-            classifier: Classifier::new().provider(name.clone()),
-            name,
-            base_url: BASE_URL.into(),
-            path: PATH.into(),
-            key: None,
-            organisation: None,
-            project: None,
-            form: Arc::new(Form {
-                provider: Cow::Borrowed("openai"),
-                cap: Cow::Borrowed("max_completion_tokens"),
-                seed: Cow::Borrowed("seed"),
-                has_developer: true,
-                tells_usage_if_asked: true,
-                ids: IdRule::up_to(LONGEST_ID),
-                no_text: NoText::default(),
-                thoughts: Thoughts::Never,
-            }),
-        }))
+        let endpoint = Endpoint::new(Preset::OPENAI.name(), Preset::OPENAI.base_url(), KeyHeader::Bearer);
+        Self::at(Preset::OPENAI, None).set(|settings| (settings.endpoint, settings.is_told_by_host) = (endpoint, true))
     }
 
     /// Takes the key from `OPENAI_API_KEY`, and the base URL from `OPENAI_BASE_URL` where that is set.
+    /// [`Preset::with_env`] does so for others.
     ///
     /// # Errors
     /// Where there is no key.
     pub fn from_env() -> Result<Self, Invalid> {
-        let Some(key) = wire::variable("OPENAI_API_KEY") else {
-            return Err(Invalid::new("OPENAI_API_KEY", "is not set: export a key, or use `OpenAi::without_key`"));
-        };
-        let dialect = Self::new(key);
+        let dialect = Self::new(key_of("OPENAI_API_KEY")?);
         Ok(match wire::variable("OPENAI_BASE_URL") {
             Some(url) => dialect.base_url(url),
             None => dialect,
         })
     }
 
-    /// Sets the provider's name, for errors and for the table that judges them. Default `openai`.
+    pub(super) fn at(preset: Preset, key: Option<Secret>) -> Self {
+        Self(Arc::new(Settings {
+            endpoint: preset.endpoint(key),
+            path: preset.path_template(),
+            form: Arc::new(preset.form()),
+            is_told_by_host: false,
+        }))
+    }
+
+    /// Sets the provider's name, for errors and for the fields of [`extra`](chat::Request::extra). Default `openai`, or that of
+    /// the preset. Without a preset it also names the table that judges errors.
     #[must_use]
     pub fn name(self, name: impl Into<Cow<'static, str>>) -> Self {
+        let name = name.into();
         self.set(|settings| {
-            settings.name = name.into();
-            settings.classifier = Classifier::new().provider(settings.name.clone());
-            Arc::make_mut(&mut settings.form).provider = settings.name.clone();
+            Arc::make_mut(&mut settings.form).provider = name.clone();
+            settings.endpoint.set_name(name);
         })
     }
 
-    /// Sets where the server is, with its version. Default `https://api.openai.com/v1`.
+    /// Sets where the server is, with its version. Default `https://api.openai.com/v1`, or that of the preset.
     #[must_use]
     pub fn base_url(self, url: impl Into<Box<str>>) -> Self {
         self.set(|settings| {
-            settings.base_url = url.into();
-            let is_openai = settings.uri().is_ok_and(|uri| uri.host() == Some("api.openai.com"));
-            let form = Arc::make_mut(&mut settings.form);
-            form.cap = Cow::Borrowed(if is_openai { "max_completion_tokens" } else { "max_tokens" });
-            form.ids = IdRule::up_to(if is_openai { LONGEST_ID } else { LONGEST_ID_ELSEWHERE });
-            form.has_developer = is_openai;
+            settings.endpoint.set_base_url(url.into());
+            if settings.is_told_by_host {
+                let is_openai = settings.endpoint.uri("").is_ok_and(|uri| uri.host() == Some("api.openai.com"));
+                let told = if is_openai { Preset::OPENAI } else { Preset::new("", "") }.form();
+                let form = Arc::make_mut(&mut settings.form);
+                (form.cap, form.ids, form.has_developer) = (told.cap, told.ids, told.has_developer);
+            }
         })
     }
 
-    /// Sets what follows the base URL. Default `/chat/completions`.
+    /// Sets what follows the base URL. Default `/chat/completions`, or that of the preset.
+    ///
+    /// `{model}` in it stands for the model of each request, percent-encoded, and `{api_version}` for
+    /// [`api_version`](Self::api_version).
     #[must_use]
     pub fn path(self, path: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.path = path.into())
+        self.set(|settings| settings.path.set_template(path.into()))
+    }
+
+    /// Sets the version of the API, where the path has a place for it, as Azure's does. Default: that of the preset.
+    #[must_use]
+    pub fn api_version(self, version: impl Into<Box<str>>) -> Self {
+        self.set(|settings| settings.path.set_api_version(version.into()))
+    }
+
+    /// Sends a header with every request, in place of one of this name. What it holds is shown nowhere.
+    ///
+    /// Not to be set are those of the body and of the connection, and the one that holds the key.
+    #[must_use]
+    pub fn header(self, name: impl AsRef<str>, value: impl Into<Secret>) -> Self {
+        self.set(|settings| settings.endpoint.set_header("header", name.as_ref(), value.into()))
     }
 
     /// Sets the organisation that pays.
     #[must_use]
     pub fn organisation(self, id: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.organisation = Some(id.into()))
+        let id = Secret::new(id.into());
+        self.set(|settings| settings.endpoint.set_header("organisation", "openai-organization", id))
     }
 
     /// Sets the project that pays.
     #[must_use]
     pub fn project(self, id: impl Into<Box<str>>) -> Self {
-        self.set(|settings| settings.project = Some(id.into()))
+        let id = Secret::new(id.into());
+        self.set(|settings| settings.endpoint.set_header("project", "openai-project", id))
     }
 
     /// Sets how a turn goes out that calls tools without a word. Default `""`.
@@ -177,12 +173,12 @@ impl OpenAi {
     /// A client over reqwest.
     ///
     /// # Errors
-    /// Where the base URL is none, the key is empty or no header's value, or TLS cannot be set up on this system.
+    /// Where a setting cannot be sent, such as a base URL that is none or an empty key, or TLS cannot be set up on this system.
     #[cfg(feature = "reqwest")]
     #[cfg_attr(docsrs, doc(cfg(feature = "reqwest")))]
     pub fn client(self) -> Result<Client<Self, crate::provider::Reqwest>, Invalid> {
-        self.0.uri()?;
-        self.0.headers()?;
+        self.0.uri("model")?;
+        self.0.endpoint.headers()?;
         Ok(self.over(crate::provider::Reqwest::new()?))
     }
 
@@ -196,63 +192,44 @@ impl Dialect for OpenAi {
     type Assembler = Assembler;
 
     fn name(&self) -> Cow<'static, str> {
-        self.0.name.clone()
+        self.0.endpoint.name().clone()
     }
 
     fn classifier(&self) -> &Classifier {
-        &self.0.classifier
+        self.0.endpoint.classifier()
     }
 
     fn encode(&self, request: &chat::Request, fit: &mut Fit) -> Result<http::Request<Bytes>, Error> {
-        let uri = self.0.uri()?;
-        let body = encode::body(request, &self.0.form, fit)?;
-        let mut encoded = http::Request::new(body);
+        let mut encoded = http::Request::new(encode::body(request, &self.0.form, fit)?);
         *encoded.method_mut() = Method::POST;
-        *encoded.uri_mut() = uri;
-        *encoded.headers_mut() = self.0.headers()?;
+        *encoded.uri_mut() = self.0.uri(request.model_name())?;
+        *encoded.headers_mut() = self.0.endpoint.headers()?;
         Ok(encoded)
     }
 
     fn decode(&self, _: &Parts, body: &[u8]) -> Result<chat::Reply, Error> {
-        decode::reply(body, &self.0.name)
+        decode::reply(body, self.0.endpoint.name())
     }
 
     fn assembler(&self) -> Assembler {
-        Assembler::new(&self.0.name)
+        Assembler::new(self.0.endpoint.name())
     }
 }
 
 impl fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let uri = self.0.uri().ok();
-        f.debug_struct("OpenAi")
-            .field("name", &self.0.name)
-            .field("host", &uri.as_ref().and_then(Uri::host))
-            .finish_non_exhaustive()
+        self.0.endpoint.debug("OpenAi", f)
     }
 }
 
 impl Settings {
-    fn uri(&self) -> Result<Uri, Invalid> {
-        wire::uri(&self.base_url, &self.path)
-    }
-
-    fn headers(&self) -> Result<HeaderMap, Invalid> {
-        let mut headers = wire::headers();
-        if let Some(key) = &self.key {
-            if key.expose().trim().is_empty() {
-                return Err(Invalid::new("key", "is empty: give one, or use `OpenAi::without_key`"));
-            }
-            let mut bearer = wire::value("key", &format!("Bearer {}", key.expose()))?;
-            bearer.set_sensitive(true);
-            headers.insert(AUTHORIZATION, bearer);
+    fn uri(&self, model: &str) -> Result<Uri, Invalid> {
+        if self.path.names_the_model() && self.endpoint.base_url().contains("/deployments/") {
+            return Err(Invalid::new(
+                "base_url",
+                "holds a deployment, which the model of each request names: end it before that",
+            ));
         }
-        if let Some(id) = &self.organisation {
-            headers.insert("openai-organization", wire::value("organisation", id)?);
-        }
-        if let Some(id) = &self.project {
-            headers.insert("openai-project", wire::value("project", id)?);
-        }
-        Ok(headers)
+        self.endpoint.uri(&self.path.of(model)?)
     }
 }

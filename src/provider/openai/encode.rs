@@ -21,6 +21,7 @@ const OWN: [&str; 10] =
     ["model", "messages", "tools", "tool_choice", "temperature", "top_p", "stop", "seed", "stream", "n"];
 
 pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
+    fit.refuse(form.refuses);
     joined::body(request, form, &form.provider, fit, |request, fit| {
         let own = |field: &str| match field {
             "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
@@ -30,6 +31,10 @@ pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result
         };
         check(request, &form.provider, own)?;
         documents(request)?;
+        if !form.has_schemas && matches!(request.format(), ResponseFormat::JsonSchema { .. }) {
+            let reason = "asks for JSON by a schema, which this provider refuses: ask for `ResponseFormat::Json`, and tell the schema in the prompt";
+            return Err(Invalid::new("response_format", reason));
+        }
         let cap = fit.model().token_cap_field(&form.cap);
         let mut pieces = Vec::with_capacity(request.messages().len() + 1);
         if let Some(content) = request.system_text() {

@@ -1,4 +1,3 @@
-use super::NoText;
 use crate::provider::ids::IdRule;
 use std::borrow::Cow;
 
@@ -18,6 +17,12 @@ pub(super) struct Form {
     pub(super) ids: IdRule,
     pub(super) no_text: NoText,
     pub(super) thoughts: Thoughts,
+    /// Fields that every model of this provider refuses.
+    pub(super) refuses: &'static [&'static str],
+    /// Whether an answer can be held to a schema, by `response_format`.
+    pub(super) has_schemas: bool,
+    /// Whether a user may speak right behind a tool. Where not, the model must have said something in between.
+    pub(super) has_user_after_tool: bool,
 }
 
 /// Which thoughts go back.
@@ -29,4 +34,39 @@ pub(super) enum Thoughts {
     WithCalls,
     /// All that came as `reasoning_details`, as they came.
     Details,
+}
+
+/// How the `content` of a turn goes out that calls tools without a word. Each form is refused by some server.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoText {
+    /// As `""`, which most take.
+    #[default]
+    Empty,
+    /// As `null`, which is how OpenAI itself writes it.
+    Null,
+    /// Left out.
+    Absent,
+}
+
+/// Which ids of tool calls a server takes. Others, such as another provider's, are translated, the same way each time.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallIds {
+    /// Letters, digits, `_` and `-`, 40 at most, as OpenAI takes them.
+    UpTo40,
+    /// The same, 64 at most, as most others do.
+    UpTo64,
+    /// Letters and digits, nine of them, as Mistral takes them.
+    Nine,
+}
+
+impl CallIds {
+    pub(super) fn rule(self) -> IdRule {
+        match self {
+            Self::UpTo40 => IdRule::up_to(40),
+            Self::UpTo64 => IdRule::up_to(64),
+            Self::Nine => IdRule::exactly(9),
+        }
+    }
 }

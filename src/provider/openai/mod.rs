@@ -5,6 +5,11 @@ mod decode;
 mod dialect;
 mod encode;
 mod form;
+mod path;
+mod preset;
+mod rows;
 mod turn;
 
-pub use dialect::{NoText, OpenAi};
+pub use dialect::OpenAi;
+pub use form::{CallIds, NoText};
+pub use preset::Preset;

@@ -4,12 +4,13 @@ use super::{
     form::{Form, Thoughts},
 };
 use crate::{
-    Change, Invalid,
+    Change, Invalid, Mend,
     chat::{Message, Part},
     provider::{
         Fit,
         joined::{json, piece},
         turns::{Answered, Called, Side, Spoken, Turn},
+        wire::has_field,
     },
 };
 use bytes::Bytes;
@@ -59,7 +60,13 @@ pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut
             for answered in results {
                 pieces.push(piece(answered.kept(), form, || json(&tool(answered)))?);
             }
-            if let Some(content) = shown(results) {
+            let shown = shown(results);
+            let is_followed = shown.is_some() || !messages.is_empty();
+            if !form.has_user_after_tool && !results.is_empty() && is_followed {
+                fit.note(Change::Mended { message: turn.first, how: Mend::Filled });
+                pieces.push(json(&bridge())?.into());
+            }
+            if let Some(content) = shown {
                 pieces.push(json(&Said::User { content })?.into());
             }
             for message in messages {
@@ -68,6 +75,12 @@ pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut
         }
     }
     Ok(())
+}
+
+/// What the model says between its tools and the user, where it has to say something.
+fn bridge() -> Said<'static> {
+    let content = Some(Content::Text("(no content)"));
+    Said::Assistant { content, reasoning_content: None, reasoning_details: None, refusal: None, tool_calls: Vec::new() }
 }
 
 /// Counts what is not for this provider. Its own thoughts that stay here are no loss.
@@ -94,7 +107,7 @@ static NO_THOUGHTS: LazyLock<Box<RawValue>> =
 /// A turn without a word stays one: left out, the results that follow would point at nothing.
 fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
     let message = turn.message;
-    let tool_calls: Vec<_> = turn.calls.iter().map(call).collect();
+    let tool_calls: Vec<_> = turn.calls.iter().map(|called| call(called, &form.provider)).collect();
     let content = match spoken(message) {
         Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
         content => Some(content),
@@ -127,8 +140,16 @@ fn joined<'a>(mut all: impl Iterator<Item = &'a RawValue>, separator: &str) -> O
 }
 
 #[derive(Serialize)]
+#[serde(untagged)]
+enum Call<'a> {
+    /// As it was received.
+    Native(&'a RawValue),
+    Own(Own<'a>),
+}
+
+#[derive(Serialize)]
 #[serde(tag = "type", rename = "function")]
-struct Call<'a> {
+struct Own<'a> {
     id: &'a str,
     function: Function<'a>,
 }
@@ -139,6 +160,9 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-fn call<'a>(Called { call, id, name }: &'a Called<'a>) -> Call<'a> {
-    Call { id, function: Function { name, arguments: call.arguments() } }
+/// A provider that speaks in several ways has one name: what it wrote tells in which.
+fn call<'a>(called: &'a Called<'a>, provider: &str) -> Call<'a> {
+    let native = called.native(provider).filter(|json| has_field(json, "function"));
+    let Called { call, id, name } = called;
+    native.map_or_else(|| Call::Own(Own { id, function: Function { name, arguments: call.arguments() } }), Call::Native)
 }

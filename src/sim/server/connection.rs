@@ -8,11 +8,11 @@ use crate::{
         api::Api,
         body::FILLER,
         core::{Arrival, Core, Ticket},
-        plan::{Head, Step, Steps, Stop},
+        step::{Head, Piece, Step, Steps, Stop},
     },
     time,
 };
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use std::{future::pending, io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -88,7 +88,7 @@ impl Connection {
         let head = Head { status, headers: reply.headers, filler: 0, length: Some(reply.body.len() as u64) };
         let bytes = [wire::head(&head, true).0, b"\r\n\r\n".to_vec(), reply.body.to_vec()].concat();
         if self.stream.write_all(&bytes).await.is_ok() {
-            ticket.sent(reply.body.len() as u64);
+            ticket.sent(&Piece::from(reply.body));
         }
         ticket.end(End::Unreadable);
         self.close().await;
@@ -156,6 +156,8 @@ impl Answer<'_> {
                 }
                 Step::Piece(piece) => self.piece(ticket, &piece).await?,
                 Step::Filler(bytes) => self.filler(ticket, bytes).await?,
+                // It comes as waits and pieces.
+                Step::Idle { .. } => {}
                 Step::End => break,
                 Step::Stop(Stop::Silence) => self.connection.wait(None).await?,
                 Step::Stop(stop) => {
@@ -199,18 +201,18 @@ impl Answer<'_> {
         let mut left = bytes;
         while left > 0 {
             let now = left.min(FILLER.len() as u64);
-            self.piece(ticket, &FILLER[..now as usize]).await?;
+            self.piece(ticket, &Bytes::from_static(&FILLER[..now as usize]).into()).await?;
             left -= now;
         }
         Ok(())
     }
 
-    async fn piece(&mut self, ticket: &mut Ticket, piece: &[u8]) -> io::Result<()> {
+    async fn piece(&mut self, ticket: &mut Ticket, piece: &Piece) -> io::Result<()> {
         match self.chunked {
-            true => self.write(&wire::chunk(piece)).await?,
-            false => self.write(piece).await?,
+            true => self.write(&wire::chunk(&piece.bytes)).await?,
+            false => self.write(&piece.bytes).await?,
         }
-        ticket.sent(piece.len() as u64);
+        ticket.sent(piece);
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 //! Bytes on their way out.
-use crate::sim::plan::Head;
+use crate::sim::step::Head;
 
 /// Where a status line or a chunk's size belongs.
 pub(super) const NONSENSE: &[u8] = b"sorry, no HTTP today\r\n\r\n";

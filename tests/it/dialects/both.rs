@@ -294,3 +294,37 @@ proptest! {
         prop_assert_eq!(anthropic().encode(&restored, &mut Fit::default()).unwrap().into_body(), anthropic().encode(&request, &mut Fit::default()).unwrap().into_body());
     }
 }
+
+/// Case 30: Gemini signs one call of several, and Anthropic says who called where it was not the model itself.
+#[test]
+fn what_a_provider_adds_to_a_call_goes_back_with_that_call_and_to_nobody_else() {
+    let gemini = openai().name("gemini").base_url("https://generativelanguage.googleapis.com/v1beta/openai");
+    let signed = r#"{"id":"a","type":"function","extra_content":{"google":{"thought_signature":"EqQB/+=="}},"function":{"name":"look","arguments":"{\"at\": 1.10}"}}"#;
+    let plain = r#"{"index":1,"id":"b","type":"function","function":{"name":"look","arguments":"{}"}}"#;
+    let from_gemini = format!(r#"{{"choices":[{{"message":{{"content":null,"tool_calls":[{signed},{plain}]}}}}]}}"#);
+    let called = r#"{"type":"tool_use","id":"a","name":"look","input":{"at": 1.10},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}}"#;
+    let from_anthropic = format!(r#"{{"content":[{called}],"stop_reason":"tool_use"}}"#);
+    let bytes = |dialect: &dyn Fn(&chat::Request) -> Bytes, request: &chat::Request| {
+        String::from_utf8(dialect(request).to_vec()).unwrap()
+    };
+    let sent = |request: &chat::Request| gemini.encode(request, &mut Fit::default()).unwrap().into_body();
+    let sent_there = |request: &chat::Request| anthropic().encode(request, &mut Fit::default()).unwrap().into_body();
+    let stored = |message: &Message| serde_json::from_str(&serde_json::to_string(message).unwrap()).unwrap();
+
+    let one = spoken(stored(decoded(&gemini, &from_gemini).unwrap().message()));
+    assert!(bytes(&sent, &one).contains(signed), "byte for byte");
+    assert_eq!(body(&gemini, &one)["messages"][1]["tool_calls"][1].as_object().unwrap().len(), 3);
+    assert_eq!(body(&openai(), &one)["messages"][1]["tool_calls"][0].get("extra_content"), None);
+    let other = spoken(stored(decoded(&anthropic(), &from_anthropic).unwrap().message()));
+    assert!(bytes(&sent_there, &other).contains(called), "byte for byte");
+    let there = body(&anthropic(), &one);
+    assert_eq!(
+        there["messages"][1]["content"][0],
+        json!({ "type": "tool_use", "id": "a", "name": "look", "input": { "at": 1.10 } })
+    );
+    // Under another id it would be another call.
+    let twice = [other.messages(), &closed(other.messages()[1].clone())].concat();
+    assert_eq!(bytes(&sent_there, &chat::Request::new("m").history(twice)).matches("srvtoolu_1").count(), 1);
+    let direct = from_anthropic.replace("code_execution_20250825", "direct");
+    assert_eq!(decoded(&anthropic(), &direct).unwrap().tool_calls().next().unwrap().native(), None);
+}

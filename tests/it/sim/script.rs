@@ -1,6 +1,6 @@
 //! Scripts as text.
 use super::*;
-use seawall::sim::{Answer, Fault, Framing, Garble, Limits, Script, When};
+use seawall::sim::{Answer, BadEvent, Fault, Framing, Garble, Limits, LineEnds, ReportUsage, Script, Stream, When};
 use std::{fs, num::NonZeroU32, path::Path};
 
 #[test]
@@ -83,6 +83,117 @@ fn a_script_in_toml_is_the_one_that_is_built() {
 }
 
 #[test]
+fn streams_in_toml_are_those_that_are_built() {
+    let text = r#"
+        [answer]
+        filtered = true
+        [answer.stream]
+        first-token = "1s..2s"
+        per-token = "20ms"
+        keep-alive = "500ms"
+        line-ends = "crlf"
+        chunks = 7
+        usage = "always"
+        terminator = false
+        [[fault]]
+        nth = 1
+        cut = { after-tokens = 40 }
+        [[fault]]
+        nth = 2
+        truncate = "in-body"
+        [[fault]]
+        nth = 3
+        event = "error"
+        status = 529
+        [[fault]]
+        nth = 4
+        event = "not-json"
+        at = { after-tokens = 3 }
+        body = "<html>"
+        [[fault]]
+        nth = 5
+        event = { huge = 1_000_000 }
+        at = "at-end"
+        [[fault]]
+        model = "m"
+        prompt-over = 100
+        prefilled = true
+        event = "not-utf8"
+        [[fault]]
+        answer = { text = "hi", stream = { line-ends = "cr" } }
+    "#;
+    let second = Duration::from_secs(1);
+    let stream = Stream::default()
+        .first_token(second..2 * second)
+        .per_token(ms(20))
+        .keep_alive(ms(500))
+        .line_ends(LineEnds::CrLf)
+        .chunks(7.try_into().unwrap())
+        .usage(ReportUsage::Always)
+        .without_terminator();
+    let built = Script::seeded(0)
+        .answer(Answer::default().filtered().stream(stream))
+        .fault(When::nth(1), Fault::cut(Phase::AfterTokens(40)))
+        .fault(When::nth(2), Fault::truncate(Phase::InBody))
+        .fault(When::nth(3), Fault::event(Phase::BeforeBody, BadEvent::Error).with_status(529))
+        .fault(When::nth(4), Fault::event(Phase::AfterTokens(3), BadEvent::NotJson).body("<html>"))
+        .fault(When::nth(5), Fault::event(Phase::AtEnd, BadEvent::Huge(1_000_000)))
+        .fault(
+            When::always().model("m").prompt_over(100).prefilled(),
+            Fault::event(Phase::BeforeBody, BadEvent::NotUtf8),
+        )
+        .fault(
+            When::always(),
+            Fault::answer(Answer::default().text("hi").stream(Stream::default().line_ends(LineEnds::Cr))),
+        );
+    assert_eq!(Script::parse(text).unwrap(), built);
+}
+
+#[test]
+fn what_makes_no_sense_in_a_stream_is_refused() {
+    let cases = [
+        ("[answer.stream]\nper-tokens = \"1s\"", "line 2 (per-tokens = \"1s\"): unknown field `per-tokens`"),
+        ("answer.stream.chunks = 0", "line 1 (answer.stream.chunks = 0): invalid value: integer `0`"),
+        ("answer.stream.keep-alive = \"0s\"", "keep-alive: a sign of life takes time"),
+        ("answer = { refusal = \"No.\", filtered = true }", "refusal: stands alone"),
+        ("[[fault]]\ntruncate = \"in-head\"", "truncate: ends a body before its end"),
+        ("[[fault]]\ntruncate = \"at-end\"", "truncate: ends a body before its end"),
+        ("[[fault]]\nevent = \"error\"\nat = \"before-head\"", "event: stands in a body"),
+        ("[[fault]]\nevent = \"not-utf8\"\nbody = \"\"", "body: is the data of an error"),
+        ("[[fault]]\nevent = \"not-json\"\nstatus = 500", "status: words an error; this event is none"),
+        ("[[fault]]\ncut = { after-tokens = 1 }\nstatus = 500", "after-tokens: is a place in a stream"),
+        ("[[fault]]\ncut = { after-words = 1 }", "unknown variant `after-words`"),
+        ("[[fault]]\nstatus = 500\nanswer = { text = \"hi\" }", "answer: is replaced by `status`"),
+        ("[[fault]]\nanswer = { stream = { keep-alive = \"0s\" } }", "keep-alive: a sign of life takes time"),
+        (
+            "[[outage]]\nfrom = \"0s\"\nto = \"1s\"\ncut = { after-tokens = 1 }",
+            "outage: answers every request with an error",
+        ),
+        ("[[outage]]\nfrom = \"0s\"\nto = \"1s\"\nstatus = 500\nmodel = \"m\"", "outage: takes every request"),
+    ];
+    for (text, expected) in cases {
+        let message = Script::parse(text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text}\n  says: {message}\n  not:  {expected}");
+    }
+}
+
+#[test]
+fn chances_that_one_request_can_meet_are_summed_up_whatever_each_is_for() {
+    let half = |when: When| (when, Fault::status(500));
+    let sum = |whens: [When; 2]| {
+        let script =
+            whens.into_iter().map(half).fold(Script::seeded(1), |script, (when, fault)| script.fault(when, fault));
+        script.check().is_ok()
+    };
+    let chance = || When::chance(0.6);
+    assert!(!sum([chance().path("/v1"), chance().model("m")]));
+    assert!(!sum([chance().path("/v1/chat"), chance().from(ms(1000))]));
+    assert!(!sum([chance().prompt_over(10), chance().prefilled()]));
+    assert!(sum([chance().model("m"), chance().model("n")]), "no request is for both");
+    assert!(sum([chance().path("/v1"), chance().path("/v2")]));
+}
+
+#[test]
 fn a_bad_script_says_where_and_why() {
     let cases = [
         ("seed = 1\nsede = 2", "line 2 (sede = 2): unknown field `sede`"),
@@ -99,7 +210,7 @@ fn a_bad_script_says_where_and_why() {
         ("[answer]\n\ndelay = \"2s..1s\"", "line 3 (delay = \"2s..1s\"): expected a wait"),
         ("[[fault]]\nnth = 1", "line 1 ([[fault]]): fault: says nothing and does nothing"),
         ("[[fault]]\ncut = \"in-body\"\nreset = \"in-body\"", "line 1 ([[fault]]): fault: one of delay, silence, cut"),
-        ("[[fault]]\nreset = \"in-body\"\nat = \"in-head\"", "at: is the phase of a `delay`"),
+        ("[[fault]]\nreset = \"in-body\"\nat = \"in-head\"", "at: is the phase of a `delay` or an `event`"),
         ("[[fault]]\nreset = \"in-body\"\nlasting = \"1s\"", "lasting: is for a `silence`"),
         ("seed = 1\n[[fault]]\nstatus = 204", "line 2 ([[fault]]): status: 204 is no final status"),
         ("[[fault]]\nstatus = 99", "status: 99 is no final status"),

@@ -389,16 +389,16 @@ fn debug_prints_the_layers_in_their_order() {
     let lone = Stack::bare(answers("x")).deadline(seconds(30)).max_retries(1).concurrency(8).build().unwrap();
     assert_eq!(
         format!("{lone:?}"),
-        "Stack: observe (operation) > timeout (deadline 30s) > retry (1) > concurrency_limit (8) > circuit_breaker > \
-         observe (attempt) > timeout (attempt) > service"
+        "Stack: observe (operation) > timeout (deadline 30s) > retry (1) > recovery (Fail) > concurrency_limit (8) > \
+         circuit_breaker > observe (attempt) > timeout (attempt) > service"
     );
     let two = Stack::bare(answers("x")).name("eu").then(answers("y")).name("us").on_429().on([On::Server]).build();
     assert_eq!(
         format!("{:?}", two.unwrap()),
         "Stack: observe (operation) > timeout (deadline of the request) > failover (on 429, server) > [eu | us] > retry > \
-         concurrency_limit (none) > circuit_breaker > observe (attempt) > timeout (attempt) > service"
+         recovery (Fail) > concurrency_limit (none) > circuit_breaker > observe (attempt) > timeout (attempt) > service"
     );
-    assert!(format!("{lone:#?}").lines().count() == 9, "{lone:#?}");
+    assert!(format!("{lone:#?}").lines().count() == 10, "{lone:#?}");
 }
 
 /// What is printed is written beside the layers and not by them: the type of a call's future holds it to them.

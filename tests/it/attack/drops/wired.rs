@@ -14,7 +14,8 @@ fn wired(provider: &MockProvider) -> Wired {
     let client = OpenAi::new("sk-1").base_url(provider.base_url()).client().unwrap();
     let backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50)).unwrap();
     let budget = Budget::with_reserve(0.0, 1_000_000, 0).unwrap();
-    Stack::chat(client).deadline(seconds(30)).backoff(backoff).budget(&budget).build().unwrap()
+    // What the provider refuses, dropped calls among it, may add up to an outage: that is not the matter here.
+    Stack::chat(client).gate(&crate::unbroken()).deadline(seconds(30)).backoff(backoff).budget(&budget).build().unwrap()
 }
 
 #[tokio::test]
@@ -28,7 +29,7 @@ async fn a_call_over_sockets_may_be_dropped_after_any_poll() {
             let _ = tokio::time::timeout(Duration::from_millis(3 * u64::from(step)), stack.ask(question())).await;
         }
         let reply = stack.ask(question()).await;
-        assert!(reply.is_ok_and(|reply| !reply.text().is_empty()), "no connection is half read after step {step}");
+        assert!(reply.as_ref().is_ok_and(|reply| !reply.text().is_empty()), "half read after step {step}: {reply:?}");
     }
     tokio::time::timeout(seconds(30), provider.settled()).await.expect("the provider sees that nobody waits");
     assert_eq!(provider.in_flight(), 0);
