@@ -116,12 +116,17 @@ fn part(kind: &str, raw: &RawValue, provider: &Arc<str>) -> Result<Part, serde_j
         "redacted_thinking" => Part::Reasoning(Reasoning::new("", native(raw))),
         "tool_use" => {
             let Called { id, name, input, caller } = object(raw)?;
-            let is_own = caller.is_none_or(|caller| object::<Kindred<'_>>(caller).is_ok_and(|by| by.kind == "direct"));
-            let more = !is_own || has_more(raw, &["type", "id", "name", "input", "caller"]);
-            Part::ToolCall(ToolCall::new(id, name, input.get()).with_native(more.then(|| native(raw))))
+            let more = says_more(caller, raw).then(|| native(raw));
+            Part::ToolCall(ToolCall::new(id, name, input.get()).with_native(more))
         }
         _ => Part::Native(native(raw)),
     })
+}
+
+/// Whether a call has more to it than seawall knows. Mostly the model itself is its caller.
+pub(super) fn says_more(caller: Option<&RawValue>, call: &RawValue) -> bool {
+    let is_own = caller.is_none_or(|caller| object::<Kindred<'_>>(caller).is_ok_and(|by| by.kind == "direct"));
+    !is_own || has_more(call, &["type", "id", "name", "input", "caller"])
 }
 
 #[derive(Deserialize)]

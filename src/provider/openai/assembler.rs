@@ -2,11 +2,13 @@
 mod calls;
 mod chunk;
 mod details;
+mod piece;
 
 use self::{
     calls::Calls,
-    chunk::{Choice, Chunk, Delta, Pieces},
+    chunk::{Choice, Chunk, Delta},
     details::Details,
+    piece::Pieces,
 };
 use super::decode;
 use crate::{
@@ -144,7 +146,7 @@ impl Assembler {
         if reason.is_some() || self.is_finished {
             self.close_text(items);
             self.close_thoughts(items);
-            self.calls.finish(items);
+            self.calls.finish(&self.provider, items);
         }
         if let Some(reason) = reason {
             items.push(Item::Finish(FinishReason::from(reason)));

@@ -1,5 +1,6 @@
 //! Which piece belongs to which call, as servers tell it or do not.
 use super::*;
+use seawall::provider::Fit;
 
 /// The calls of a stream of these lists of pieces, one a delta.
 async fn calls(deltas: &[Value]) -> Vec<(String, String, String)> {
@@ -194,4 +195,40 @@ async fn an_answer_of_more_calls_than_there_is_room_for_fails_rather_than_to_los
     assert_eq!(openai().whole(&(name.clone() + &name + &end)).await.answer.message().tool_calls().count(), 1);
     let longer = name.replace("long", "more");
     assert_eq!(openai().failing(&(name + &longer + &end)).await.kind(), seawall::Kind::Server);
+}
+
+/// Gemini's signature comes with a call or in a piece of its own, and Claude says which program calls.
+#[tokio::test]
+async fn what_else_is_said_of_a_call_goes_back_with_it() {
+    let signed = json!({ "google": { "thought_signature": "EqQB/+==" } });
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "look", "arguments": "{\"at\": 1.0}" } });
+    let whole = json!({ "id": "a", "extra_content": signed, "function": call["function"] });
+    let apart = json!({ "extra_content": signed });
+    for deltas in [vec![json!([whole])], vec![json!([call]), json!([apart])]] {
+        let deltas: String = deltas.iter().map(|pieces| delta(&json!({ "tool_calls": pieces }))).collect();
+        let answer = openai().whole(&(deltas + &finish("stop") + DONE)).await.answer;
+        let sent = provider::OpenAi::without_key().encode(&again(&answer), &mut Fit::default()).unwrap();
+        let body: Value = serde_json::from_slice(sent.body()).unwrap();
+        let mut expected = call.clone();
+        expected["extra_content"] = signed.clone();
+        assert_eq!(body["messages"][1]["tool_calls"], json!([expected]));
+    }
+    let caller = json!({ "type": "code_execution_20250825", "tool_id": "s" });
+    let block = json!({ "type": "tool_use", "id": "a", "name": "look", "input": {}, "caller": caller });
+    let input = json!({ "type": "input_json_delta", "partial_json": "{\"at\":1.5}" });
+    let stream = anthropic::start()
+        + &event(&json!({ "type": "content_block_start", "index": 0, "content_block": block }))
+        + &event(&json!({ "type": "content_block_delta", "index": 0, "delta": input }))
+        + &event(&json!({ "type": "content_block_stop", "index": 0 }))
+        + &anthropic::stop("tool_use");
+    let answer = anthropic().whole(&stream).await.answer;
+    let sent = provider::Anthropic::without_key().encode(&again(&answer), &mut Fit::default()).unwrap();
+    let body: Value = serde_json::from_slice(sent.body()).unwrap();
+    let mut expected = block;
+    expected["input"] = json!({ "at": 1.5 });
+    assert_eq!(body["messages"][1]["content"], json!([expected]));
+}
+
+fn again(answer: &Answer) -> chat::Request {
+    chat::Request::new("m").user("?").message(answer.message().clone()).message(chat::Message::tool("a", "1"))
 }

@@ -3,6 +3,7 @@ use super::{event::Delta, filled::Filled};
 use crate::{
     chat::{Item, Native, Reasoning, ToolCall},
     provider::{
+        anthropic::decode::says_more,
         text::{extend, join, patched, quoted, said},
         wire::object,
     },
@@ -64,6 +65,8 @@ struct Begun<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow)]
     input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    caller: Option<&'a RawValue>,
     #[serde(borrow)]
     citations: Option<&'a RawValue>,
 }
@@ -174,11 +177,15 @@ impl Block {
             }
             Kind::Redacted => Some(Item::Thought(Reasoning::new("", native(start)))),
             Kind::Call { id, name, .. } => {
+                let begun: Option<Begun<'_>> = object(&start).ok();
+                let input = || begun.as_ref()?.input.map(RawValue::get).filter(|json| json.starts_with('{'));
                 let arguments = match text.trim_ascii() {
-                    "" => input(&start).into(),
-                    _ => Arc::from(text),
+                    "" => input().unwrap_or("{}"), // what it began with, as some servers send it
+                    _ => &*text,
                 };
-                Some(Item::ToolCall(ToolCall::new(id, name, arguments)))
+                let more = says_more(begun.as_ref().and_then(|begun| begun.caller), &start);
+                let json = more.then(|| patched(&start, &[("input", arguments)])).flatten();
+                Some(Item::ToolCall(ToolCall::new(id, name, arguments).with_native(json.map(native))))
             }
             Kind::Unknown(filled) => {
                 let is_kept = *room > 0;
@@ -188,10 +195,4 @@ impl Block {
             Kind::Void => None,
         }
     }
-}
-
-/// The input that a block began with, as some servers send it.
-fn input(start: &RawValue) -> &str {
-    let begun: Option<Begun<'_>> = object(start).ok();
-    begun.and_then(|begun| begun.input).map(RawValue::get).filter(|json| json.starts_with('{')).unwrap_or("{}")
 }

@@ -1,9 +1,10 @@
 //! Tool calls out of their pieces, however a server tells which piece belongs to which.
-use super::chunk::{MOST_CALLS, Piece};
+use super::piece::{MOST_CALLS, MOST_FIELDS, Piece};
 use crate::{
-    chat::{Item, ToolCall},
-    provider::text::{append, said},
+    chat::{Item, Native, ToolCall},
+    provider::text::{append, quoted, said},
 };
+use serde_json::value::RawValue;
 use std::{borrow::Cow, mem, sync::Arc};
 
 /// A name that comes in pieces grows no longer: OpenAI takes 64 characters.
@@ -25,6 +26,8 @@ struct Call {
     id: Arc<str>,
     name: Arc<str>,
     arguments: String,
+    /// What else was said of it, each a field as JSON.
+    more: Vec<(Box<str>, Box<RawValue>)>,
     extent: Extent,
     /// The last one that brought a piece.
     event: u32,
@@ -64,6 +67,7 @@ impl Calls {
         if call.id.is_empty() && !words.id.is_empty() {
             call.id = words.id.into();
         }
+        call.keep(piece);
         let Some(is_named) = call.rename(&words.name) else { return false };
         if let Some(arguments) = arguments
             && !append(&mut call.arguments, arguments)
@@ -79,10 +83,12 @@ impl Calls {
     }
 
     /// Gives those that were not given yet: they are whole.
-    pub(super) fn finish(&mut self, items: &mut Vec<Item>) {
+    pub(super) fn finish(&mut self, provider: &Arc<str>, items: &mut Vec<Item>) {
         for call in &mut self.all[self.given..] {
+            let native = call.native().map(|json| Native::new(Arc::clone(provider), json));
             let arguments = mem::take(&mut call.arguments);
-            items.push(Item::ToolCall(ToolCall::new(Arc::clone(&call.id), Arc::clone(&call.name), arguments)));
+            let whole = ToolCall::new(Arc::clone(&call.id), Arc::clone(&call.name), arguments);
+            items.push(Item::ToolCall(whole.with_native(native)));
         }
         self.given = self.all.len();
     }
@@ -120,6 +126,31 @@ impl Calls {
 }
 
 impl Call {
+    /// Keeps what seawall does not know. It comes whole, and the last holds.
+    fn keep(&mut self, piece: &Piece<'_>) {
+        for (name, value) in &piece.more {
+            self.more.retain(|(known, _)| **known != **name);
+            if self.more.len() < MOST_FIELDS {
+                self.more.push(((**name).into(), (*value).to_owned()));
+            }
+        }
+    }
+
+    /// The call as it would have come whole, where more was said than seawall knows.
+    fn native(&self) -> Option<Box<RawValue>> {
+        if self.more.is_empty() {
+            return None;
+        }
+        let [id, name, arguments] = [&*self.id, &self.name, &self.arguments].map(quoted);
+        let function = format!(r#"{{"name":{name},"arguments":{arguments}}}"#);
+        let mut json = format!(r#"{{"id":{id},"type":"function","function":{function}"#);
+        for (name, value) in &self.more {
+            json.extend([",", &quoted(name), ":", value.get()]);
+        }
+        json.push('}');
+        RawValue::from_string(json).ok()
+    }
+
     /// Whether the name is another now. It comes whole, again with each piece, or in pieces; `None` where it is too long.
     fn rename(&mut self, more: &str) -> Option<bool> {
         if more.is_empty() || *self.name == *more {

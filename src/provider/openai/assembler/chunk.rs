@@ -1,14 +1,12 @@
 //! A chunk of a streamed answer, borrowed from its event.
+use super::piece::Pieces;
 use crate::provider::text::{is_void, said};
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, SeqAccess, Visitor},
+    de::{SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::fmt;
-
-/// No event brings pieces of so many calls. Each takes more room here than on the wire.
-pub(super) const MOST_CALLS: usize = 1024;
 
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -69,31 +67,6 @@ pub(super) struct Delta<'a> {
     pub(super) refusal: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Pieces<'a>>,
-}
-
-/// Pieces of calls. There is mostly one, which takes no allocation.
-pub(super) struct Pieces<'a> {
-    pub(super) first: Option<Piece<'a>>,
-    pub(super) more: Vec<Piece<'a>>,
-    pub(super) are_too_many: bool,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Piece<'a> {
-    #[serde(borrow)]
-    pub(super) index: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) function: Option<Function<'a>>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Function<'a> {
-    #[serde(borrow)]
-    pub(super) name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -177,35 +150,5 @@ impl<'de> Visitor<'de> for ChoicesVisitor {
             }
         }
         Ok(choices)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Pieces<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(PiecesVisitor)
-    }
-}
-
-struct PiecesVisitor;
-
-impl<'de> Visitor<'de> for PiecesVisitor {
-    type Value = Pieces<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Pieces<'de>, A::Error> {
-        let mut pieces = Pieces { first: items.next_element()?, more: Vec::new(), are_too_many: false };
-        while pieces.more.len() < MOST_CALLS {
-            match items.next_element()? {
-                Some(piece) => pieces.more.push(piece),
-                None => return Ok(pieces),
-            }
-        }
-        while items.next_element::<IgnoredAny>()?.is_some() {
-            pieces.are_too_many = true;
-        }
-        Ok(pieces)
     }
 }
