@@ -244,9 +244,9 @@ async fn the_end_is_message_stop_and_nothing_else() {
 async fn counts_of_a_stream_are_of_all_that_came_until_then() {
     let begun = json!({ "type": "message_start", "message": { "usage":
         { "input_tokens": 3, "cache_read_input_tokens": 10, "cache_creation_input_tokens": null, "output_tokens": 1 } } });
-    let later = json!({ "type": "message_delta", "delta": {}, "usage": { "input_tokens": 0, "output_tokens": 4 } });
+    let later = json!({ "type": "message_delta", "delta": {}, "usage": { "input_tokens": 5, "output_tokens": 4 } });
     let last = json!({ "type": "message_delta", "delta": { "stop_reason": "max_tokens" }, "usage":
-        { "input_tokens": 5, "cache_creation_input_tokens": 100, "output_tokens": 9, "output_tokens_details": { "thinking_tokens": 6 } } });
+        { "input_tokens": 0, "cache_creation_input_tokens": 100, "output_tokens": 9, "output_tokens_details": { "thinking_tokens": 6 } } });
     let stream = event(&begun) + &said(0, "a") + &event(&later) + &event(&last) + &over();
     let answer = anthropic().whole(&stream).await.answer;
     let mut usage = Usage::new(115, 9);
