@@ -29,6 +29,8 @@ pub struct Context {
     pub wait_at_most: Duration,
     /// How long the head of a streamed answer may take, where a layer around the client cannot see it; `None`: as the client has it.
     pub first_byte: Option<Duration>,
+    /// How long a streamed answer may be silent, where a layer around the client says so; `None`: as the client has it.
+    pub idle: Option<Duration>,
     pub(crate) switches: Switches,
 }
 
@@ -40,6 +42,7 @@ impl Default for Context {
             others: false,
             wait_at_most: Duration::ZERO,
             first_byte: None,
+            idle: None,
             switches: Switches::ALL,
         }
     }
@@ -86,6 +89,12 @@ impl Context {
     #[must_use]
     pub fn with_first_byte(self, most: Duration) -> Self {
         Self { first_byte: Some(most), ..self }
+    }
+
+    /// Limits the silence between two signs of life of a streamed answer.
+    #[must_use]
+    pub fn with_idle(self, most: Duration) -> Self {
+        Self { idle: Some(most), ..self }
     }
 
     /// How long until the deadline. Reads the clock only where there is one.

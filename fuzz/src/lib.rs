@@ -1,11 +1,24 @@
 //! What the targets share: how much a call may hold, and what a history must stand.
+use bytes::Bytes;
 use http::Response;
+use http_body::{Body, Frame};
+use http_body_util::Full;
 use peak_alloc::PeakAlloc;
 use seawall::{
     chat,
-    provider::{Anthropic, Dialect, Fit, OpenAi},
+    provider::{Anthropic, Client, Dialect, Fit, OpenAi},
 };
 use serde::de::IgnoredAny;
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    future::ready,
+    pin::Pin,
+    sync::LazyLock,
+    task::{Context, Poll},
+};
+use tokio::runtime::Runtime;
+use tower::{ServiceExt, service_fn};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
@@ -69,5 +82,56 @@ fn sent(dialect: &impl Dialect, request: &chat::Request, restored: &chat::Reques
         (one, other) => {
             assert_eq!(one.err().map(|error| error.to_string()), other.err().map(|error| error.to_string()))
         }
+    }
+}
+
+/// Reads a stream through a client, in pieces of the length that the first byte says: it ends, within the bound, and means what
+/// it means in one piece.
+pub fn streams<D: Dialect>(dialect: &D, data: &[u8]) {
+    let Some((length, data)) = data.split_first() else { return };
+    for body in bodies(data, 64 * 1024) {
+        // First without the bound: what is made once, such as the table of models, is not this stream's.
+        let cut = read(dialect, &body, usize::from(*length).max(1));
+        let whole = bounded(&body, STREAM, |body| read(dialect, body, usize::MAX));
+        assert_eq!(whole, cut, "in pieces of {length}");
+    }
+}
+
+/// What a stream may hold beside ten times its input: the client, its request, a runtime's timer.
+const STREAM: usize = 64 * 1024;
+
+/// The text, the calls, and how it ended.
+fn read<D: Dialect>(dialect: &D, body: &[u8], length: usize) -> (String, usize, String) {
+    let pieces: Vec<_> = body.chunks(length.min(body.len().max(1))).map(Bytes::copy_from_slice).collect();
+    let answer = move |_: http::Request<Full<Bytes>>| {
+        let response =
+            Response::builder().header("content-type", "text/event-stream").body(Pieces(pieces.clone().into()));
+        ready(Ok::<_, Infallible>(response.expect("a response")))
+    };
+    let client = Client::new(dialect.clone(), service_fn(answer));
+    RUNTIME.block_on(async {
+        match client.oneshot(chat::Request::new("m").user("?").stream()).await {
+            Ok(mut reply) => {
+                let end = reply.read().await;
+                let end = end.map_or_else(|error| error.to_string(), |()| "whole".to_owned());
+                (reply.text().into_owned(), reply.tool_calls().count(), end)
+            }
+            Err(error) => (String::new(), 0, error.to_string()),
+        }
+    })
+}
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime of one thread")
+});
+
+struct Pieces(VecDeque<Bytes>);
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
     }
 }

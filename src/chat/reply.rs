@@ -1,8 +1,8 @@
 use super::{
     Answer, FinishReason, Item, Message, ToolCall,
-    stream::{Checked, Items},
+    stream::{Begun, Checked, Items},
 };
-use crate::{Error, Guard, Held, Kind, Outcome, Phase, Seen, Trail, Usage};
+use crate::{Error, Guard, Held, Kind, Outcome, Phase, Seen, Show, Trail, Usage};
 use futures_core::Stream;
 use std::{
     borrow::Cow,
@@ -54,6 +54,33 @@ impl Reply {
     pub fn stream(items: impl Stream<Item = Result<Item, Error>> + Send + 'static) -> Self {
         let rest = Rest::Items(Mutex::new(Box::pin(Checked::new(items))));
         Self { answer: Answer::default(), rest, trail: Trail::default(), skipped: 0 }
+    }
+
+    /// A reply that comes piece by piece, once its first content is there: what a client of your own should give, so that a
+    /// failure which comes instead is retried like any other. What came before the content is kept.
+    ///
+    /// # Errors
+    /// What came instead.
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the stream, which should end it upstream.
+    pub async fn opened(items: impl Stream<Item = Result<Item, Error>> + Send + 'static) -> Result<Self, Error> {
+        let mut items: Items = Box::pin(items);
+        let mut before = Vec::new();
+        loop {
+            match poll_fn(|cx| items.as_mut().poll_next(cx)).await {
+                Some(Ok(Item::Alive)) => {}
+                Some(Ok(item)) => {
+                    let is_there = matches!(item.show(), Seen::Content | Seen::End);
+                    before.push(item);
+                    if is_there {
+                        return Ok(Self::stream(Begun::new(before, items)));
+                    }
+                }
+                Some(Err(error)) => return Err(error),
+                None => return Err(Error::provider(Kind::Transport).with_phase(Phase::Body)),
+            }
+        }
     }
 
     /// Of items that hold to the protocol by themselves.

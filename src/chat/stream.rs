@@ -8,6 +8,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context as Cx, Poll, ready},
+    vec,
 };
 
 /// A piece of a streamed reply.
@@ -117,5 +118,28 @@ impl<S: Stream<Item = Result<Item, Error>>> Stream for Checked<S> {
         };
         *this.over = matches!(item, Ok(Item::End) | Err(_));
         Poll::Ready(Some(item))
+    }
+}
+
+/// A stream of which a part was read already.
+pub(super) struct Begun {
+    before: vec::IntoIter<Item>,
+    rest: Items,
+}
+
+impl Begun {
+    pub(super) fn new(before: Vec<Item>, rest: Items) -> Self {
+        Self { before: before.into_iter(), rest }
+    }
+}
+
+impl Stream for Begun {
+    type Item = Result<Item, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Option<Self::Item>> {
+        match self.before.next() {
+            Some(item) => Poll::Ready(Some(Ok(item))),
+            None => self.rest.as_mut().poll_next(cx),
+        }
     }
 }

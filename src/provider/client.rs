@@ -75,7 +75,8 @@ impl<D, T> Client<D, T> {
     }
 
     /// Limits the silence between two parts of an answer, once its head is there. Default 60 s: it has begun to come,
-    /// and servers that let a caller wait send blank lines meanwhile.
+    /// and servers that let a caller wait send blank lines meanwhile. For a stream, a limit in the request's
+    /// [`Context`](crate::Context) holds in its place: a stack sets it.
     ///
     /// # Errors
     /// Refuses zero.
@@ -206,6 +207,7 @@ where
                 if let Some(context) = request.context() {
                     Http.set_context(&mut encoded, context);
                     limits.first_byte = context.first_byte.unwrap_or(limits.first_byte);
+                    limits.idle = context.idle.unwrap_or(limits.idle);
                 }
                 let streamed = request.is_stream().then(|| request.clone());
                 if streamed.is_some() {

@@ -17,6 +17,14 @@
 //! # }
 //! ```
 //!
+//! # Streams
+//! A request that says [`stream`](crate::chat::Request::stream) is answered with the first content, and read by
+//! [`Reply::next`](crate::chat::Reply::next). An error in its place is an ordinary one. The end is judged by the protocol: OpenAI's
+//! is a finish reason, with or without `[DONE]`, Anthropic's `message_stop`; behind a finish reason a usage may follow within a
+//! second. Any other end is a failure of kind [`Transport`](crate::Kind::Transport), delivered. An event of up to 8 MiB is
+//! read; a longer one is such a failure too, and one that is no JSON of the dialect is passed over and
+//! [counted](crate::chat::Reply::skipped). A dialect of your own brings an [`Assemble`] for its events.
+//!
 //! # Where it goes
 //! Innermost, with every layer around it. A [`Client`] encodes the request, sends it once through a service of
 //! `http::Request`, judges the answer and decodes it; it never repeats anything by itself. That service is

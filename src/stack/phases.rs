@@ -50,8 +50,8 @@ impl<R, H> Builder<R, H> {
 
     /// Limits the silence between two parts of an answer that has begun, comments and pings included. Default 60 s.
     ///
-    /// The client of a chat reads with a limit of [its own](crate::provider::Client::idle), also before the first content: the shorter of
-    /// the two ends a stream.
+    /// The client of a chat is told of it in the [`Context`](crate::Context), and keeps it before the first content too; in whole replies
+    /// it keeps [its own](crate::provider::Client::idle).
     pub fn idle(mut self, most: Duration) -> Self
     where
         H: InParts,

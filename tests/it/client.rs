@@ -1,4 +1,5 @@
 //! One call, one send, and a typed end whatever comes back: in process and over real sockets.
+mod streams;
 #[cfg(feature = "reqwest")]
 mod wire;
 

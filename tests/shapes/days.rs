@@ -181,20 +181,33 @@ pub const DAYS: [Day; 16] = [
     ),
     Day {
         is_buffered_too: true,
-        ..day!("8. a cut at 40 of 60 tokens", "[[fault]]\ncut = { after-tokens = 40 }", NOTHING, |played, recovery| {
-            Box::pin(async move {
-                let got = played.ask().await;
-                let is_cut = got.kind() == Some(Kind::Transport)
-                    && got.tokens() == 40
-                    && got.end.as_ref().is_err_and(Error::is_delivered)
-                    && played.sent() == (1, 0);
-                let holds = match recovery {
-                    Recovery::BufferThenRestart => got.is_whole(),
-                    _ => is_cut,
+        ..day!(
+            "8. a cut at 40 of 60 tokens: short of its end, reset, and as if it were the end",
+            r#"
+            [[fault]]
+            nth = 1
+            cut = { after-tokens = 40 }
+            [[fault]]
+            nth = 2
+            reset = { after-tokens = 40 }
+            [[fault]]
+            nth = 3
+            truncate = { after-tokens = 40 }
+            "#,
+            NOTHING,
+            |played, recovery| Box::pin(async move {
+                let all = [played.ask().await, played.ask().await, played.ask().await];
+                let is_cut = |got: &Got| {
+                    let is_told = got.end.as_ref().is_err_and(|error| error.is_delivered() && error.sends() == 1);
+                    got.kind() == Some(Kind::Transport) && got.tokens() <= 40 && is_told
                 };
-                judge(holds, told(&got, played))
+                let holds = match recovery {
+                    Recovery::BufferThenRestart => all.iter().all(Got::is_whole),
+                    _ => all.iter().all(is_cut) && all[0].tokens() == 40 && played.sent() == (3, 0),
+                };
+                judge(holds, all.iter().map(|got| told(got, played)).collect::<Vec<_>>().join("\n    "))
             })
-        })
+        )
     },
     day!("9. a stall after 20 tokens", "[[fault]]\nnth = 1\nsilence = { after-tokens = 20 }", NOTHING, |played, _| {
         Box::pin(async move {

@@ -52,7 +52,9 @@ fn stack(primary: &MockProvider, fallback: &MockProvider, recovery: Recovery, se
         .sink(seen.sink())
         .build()
         .unwrap();
-    let settings = format!("{stack:?}");
+    let settings = format!(
+        "{stack:?}\nwait_at_most 3 s, backoff 0.5 s to 8 s, circuit of 10 calls, open for 5 s doubling to 10 s"
+    );
     (Box::new(move |request| Box::pin(stack.ask(request))), settings)
 }
 
@@ -92,7 +94,7 @@ async fn main() {
     for one in all {
         let (name, settings, judged) = one.await.unwrap();
         if !printed {
-            println!("{settings}\n(a second is a tenth of one)\n");
+            println!("{settings}\n(in the first line a second is a tenth of one)\n");
             printed = true;
         }
         match judged {

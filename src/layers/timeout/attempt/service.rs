@@ -34,7 +34,7 @@ impl<S, H> AttemptTimeout<S, H> {
             && !shows_head
             && let Some(context) = self.shape.context(request)
         {
-            self.shape.set_context(request, context.with_first_byte(self.limits.stream));
+            self.shape.set_context(request, context.with_first_byte(self.limits.stream).with_idle(self.limits.idle));
         }
         if let Some(context) = self.shape.context(request) {
             let now = time::now();
