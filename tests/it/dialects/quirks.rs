@@ -37,9 +37,8 @@ fn where_no_user_may_speak_behind_a_tool_the_model_says_something_in_between() {
     assert_eq!(with_user, json!(["user", "assistant", "tool", "assistant", "user"]));
     assert_eq!(changes, [Change::Mended { message: 2, how: Mend::Filled }]);
     let plot = ToolResult::new("a", "The plot.").image(Media::base64("image/png", "iVBOR"));
-    let shown = question()
-        .message(calls(["a"]))
-        .message(Message::new(seawall::chat::Role::Tool, [seawall::chat::Part::ToolResult(plot)]));
+    let shown =
+        question().message(calls(["a"])).message(Message::new(chat::Role::Tool, [chat::Part::ToolResult(plot)]));
     assert_eq!(roles(&shown).0, json!(["user", "assistant", "tool", "assistant", "user"]));
     assert_eq!(roles(&question().message(Message::assistant("x")).user("y")).0, json!(["user", "assistant", "user"]));
     let ids = fitted(&mistral, &plain).0;

@@ -32,7 +32,7 @@ fn thinking_stays_on_while_a_turn_that_began_with_thoughts_calls_on_without_more
     let (own, bare, foreign) = (thinking_call("anthropic", "a"), calls(["b"]), thinking_call("deepseek", "c"));
     assert_eq!(ask(&[own.clone(), bare.clone()]), thinking, "it does not think before each call");
     assert_eq!(ask(&[own.clone(), foreign.clone()]), thinking, "and not where another one called in between");
-    assert_eq!(ask(&[foreign.clone(), bare.clone()]), Value::Null);
+    assert_eq!(ask(&[foreign, bare.clone()]), Value::Null);
     let anew = |turn: Message| {
         let before = closed(own.clone()).into_iter().chain([Message::assistant("Blue."), Message::user("And this?")]);
         let history = before.chain(closed(turn));
@@ -47,7 +47,7 @@ fn a_paused_turn_goes_back_to_a_model_that_goes_on_with_no_other() {
     let search = |by: &str| Part::Native(Native::new(by, raw(r#"{"type":"server_tool_use","id":"srvtoolu_1"}"#)));
     let ask = |last: Message| chat::Request::new("claude-opus-4-8").user("What is new?").message(last);
     let paused = Message::assistant("I look.").part(search("anthropic"));
-    let (sent, changes) = fitted(&anthropic(), &ask(paused.clone().part(Part::Text("So far:".into()))));
+    let (sent, changes) = fitted(&anthropic(), &ask(paused.part(Part::Text("So far:".into()))));
     assert_eq!((&sent["messages"][1]["content"][1]["type"], changes), (&json!("server_tool_use"), vec![]));
     for other in [Message::assistant("I look."), Message::assistant("I look.").part(search("gemini"))] {
         let fit = &mut Fit::new(Models::default().get("claude-opus-4-8"));
