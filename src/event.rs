@@ -50,7 +50,8 @@ pub enum What<'a> {
         error: &'a Error,
     },
     /// A request was changed on its way out, so that the provider takes it. That a model refuses a setting is told once by
-    /// each client; else every request that was changed is told of, but not its repeats.
+    /// each client. What was changed in a turn is told when the turn is first encoded for a dialect, and not again with
+    /// each longer history while that is kept, nor with a repeat.
     Changed {
         /// The model.
         key: Option<&'a str>,

@@ -18,11 +18,13 @@ pub(crate) struct Kept(Mutex<Vec<(Arc<dyn Any + Send + Sync>, Bytes)>>);
 impl Kept {
     /// The encoding whose key of this type satisfies `is_it`.
     pub(crate) fn find<K: Any>(&self, is_it: impl Fn(&K) -> bool) -> Option<Bytes> {
-        let kept = self.lock();
-        kept.iter().find(|(key, _)| key.downcast_ref().is_some_and(&is_it)).map(|(_, bytes)| bytes.clone())
+        let mut kept = self.lock();
+        let at = kept.iter().position(|(key, _)| key.downcast_ref().is_some_and(&is_it))?;
+        kept[at..].rotate_left(1);
+        kept.last().map(|(_, bytes)| bytes.clone())
     }
 
-    /// Keeps an encoding, in place of the oldest where there are too many.
+    /// Keeps an encoding, in place of the one that was used longest ago where there are too many.
     pub(crate) fn keep(&self, key: Arc<dyn Any + Send + Sync>, bytes: Bytes) {
         let mut kept = self.lock();
         if kept.len() == MOST {

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 /// What a tool gave: text, and images or documents where the provider can take them. Its clones share everything.
 ///
-/// A provider whose tools give text only reads the rest in a user turn behind the results.
+/// A provider whose tools give text only reads the rest in a user turn behind the results. It goes into a turn of
+/// [`Role::Tool`](super::Role::Tool); for text alone [`Request::tool_result`](super::Request::tool_result) is shorter.
 ///
 /// ```
-/// use seawall::chat::{Media, ToolResult};
+/// use seawall::chat::{Media, Message, Part, Role, ToolResult};
 ///
 /// let plot = ToolResult::new("call_1", "The plot.").image(Media::base64("image/png", "iVBORw0KGgo="));
 /// let failed = ToolResult::new("call_2", "There is no such file.").error();
 /// assert!(failed.is_error() && plot.parts().len() == 1);
+/// let turn = Message::new(Role::Tool, [plot, failed].map(Part::ToolResult)); // `request.message(turn)`
+/// # let _ = turn;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -35,6 +35,16 @@ impl Fit {
         self.also = fields;
     }
 
+    fn refuses(&self, field: &str) -> bool {
+        self.also.contains(&field) || self.model.refuses(field)
+    }
+
+    /// What the cap on tokens is called: `usual`, or its other name where model or provider refuses that.
+    pub(super) fn token_cap_field<'a>(&self, usual: &'a str) -> &'a str {
+        let other = if usual == "max_tokens" { "max_completion_tokens" } else { "max_tokens" };
+        if self.refuses(usual) && !self.refuses(other) { other } else { usual }
+    }
+
     /// Notes a change.
     pub fn note(&mut self, change: Change) {
         self.changes.push(change);
@@ -84,10 +94,8 @@ impl Fit {
         let model = &self.model;
         let is_refused = |field: &str| match field {
             // It has two names, and a dialect takes the other one.
-            "max_tokens" => model.refuses(field) && model.refuses("max_completion_tokens"),
-            field => {
-                self.also.contains(&field) || model.refuses(field) || reasons && model.refuses_while_reasoning(field)
-            }
+            "max_tokens" => self.refuses(field) && self.refuses("max_completion_tokens"),
+            field => self.refuses(field) || reasons && model.refuses_while_reasoning(field),
         };
         let is_set = |field: &&str| request.has(provider, field);
         let settings = SETTINGS.into_iter().filter(is_set).filter(|field| is_refused(field)).map(Cow::Borrowed);

@@ -38,6 +38,8 @@ pub(super) struct Called<'a> {
 
 /// A call's results: mostly one.
 pub(super) struct Answered<'a> {
+    /// The index of the message with the first.
+    pub(super) index: usize,
     pub(super) id: Cow<'a, str>,
     pub(super) results: Vec<&'a ToolResult>,
 }
@@ -198,7 +200,7 @@ fn answered<'a>(
             }
             Some(Open { id, answer, .. }) => {
                 *answer = Some(all.len());
-                all.push(Answered { id: id.clone(), results: vec![result] });
+                all.push(Answered { index, id: id.clone(), results: vec![result] });
             }
             None => {
                 let reason = "answers no call of the turn before it: leave it out, or put it behind its call";

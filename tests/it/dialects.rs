@@ -6,6 +6,7 @@ mod models;
 mod openai;
 mod presets;
 mod quirks;
+mod refused;
 mod replies;
 mod strict;
 

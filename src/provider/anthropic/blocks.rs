@@ -80,9 +80,9 @@ pub(super) fn of_turn(turn: &Turn<'_>, is_last: bool, form: &Arc<Form>, fit: &mu
     let mut pieces = Vec::new();
     match &turn.side {
         Side::Assistant(all) => {
-            let trimmed = is_last.then(|| trimmed(all)).flatten();
+            let trimmed = is_last.then(|| trimmed(all, &form.provider)).flatten();
             for (at, spoken) in all.iter().enumerate() {
-                let end = trimmed.filter(|_| at + 1 == all.len());
+                let end = trimmed.filter(|end| at == end.message);
                 if end.is_some() {
                     fit.note(Change::Mended { message: turn.first + at, how: Mend::Trimmed });
                 }
@@ -95,7 +95,7 @@ pub(super) fn of_turn(turn: &Turn<'_>, is_last: bool, form: &Arc<Form>, fit: &mu
         }
         Side::User { results, messages } => {
             for answered in results {
-                pieces.push(piece(answered.kept(), form, || json(&result(answered)))?);
+                pieces.push(piece(answered.kept(), form, || json(&result(answered, fit)))?);
             }
             for message in messages {
                 let parts = || message.parts().iter().filter_map(|part| block(part, &form.provider));
@@ -115,12 +115,28 @@ pub(super) fn nothing() -> Result<Bytes, Invalid> {
     json(&text(NOTHING)).map(Bytes::from)
 }
 
-/// The last text of all, where it ends with blanks: the model could not go on behind it, and it would be refused.
-fn trimmed<'a>(all: &[Spoken<'a>]) -> Option<&'a str> {
-    match all.last()?.message.parts().last()? {
-        Part::Text(said) => Some(said.as_str().trim_end()).filter(|text| text.len() < said.as_str().len()),
-        _ => None,
-    }
+/// A text without the blanks at its end.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    message: usize,
+    part: usize,
+    text: &'a str,
+}
+
+/// What is sent last of all, where it ends with blanks: the model could not go on behind it, and it would be refused.
+fn trimmed<'a>(all: &[Spoken<'a>], provider: &str) -> Option<End<'a>> {
+    let parts = |(message, spoken): (usize, &Spoken<'a>)| {
+        spoken.message.parts().iter().enumerate().map(move |(part, said)| (message, part, said)).rev()
+    };
+    let is_sent = |part: &Part| matches!(part, Part::ToolCall(_)) || block(part, provider).is_some();
+    let (message, part, said) = all.iter().enumerate().rev().flat_map(parts).find(|(.., part)| is_sent(part))?;
+    let said = match said {
+        Part::Text(said) => said.as_str(),
+        Part::Refusal(said) => said,
+        _ => return None,
+    };
+    let text = said.trim_end();
+    (text.len() < said.len()).then_some(End { message, part, text })
 }
 
 /// With commas between them.
@@ -149,12 +165,11 @@ fn foreign(message: &Message, form: &Form, fit: &mut Fit) {
 }
 
 /// `end` is what is said instead of its last text.
-fn assistant<'a>(spoken: &'a Spoken<'a>, end: Option<&'a str>, provider: &'a str) -> impl Iterator<Item = Block<'a>> {
-    let parts = spoken.message.parts();
+fn assistant<'a>(spoken: &'a Spoken<'a>, end: Option<End<'a>>, provider: &'a str) -> impl Iterator<Item = Block<'a>> {
     let mut calls = spoken.calls.iter();
-    parts.iter().enumerate().filter_map(move |(at, part)| match (part, end) {
+    spoken.message.parts().iter().enumerate().filter_map(move |(at, part)| match (part, end) {
         (Part::ToolCall(_), _) => calls.next().map(|called| tool_use(called, provider)),
-        (Part::Text(_), Some(end)) if at + 1 == parts.len() => (!end.is_empty()).then(|| text(end)),
+        (_, Some(end)) if at == end.part => Some(text(end.text)),
         (part, _) => block(part, provider),
     })
 }
@@ -176,6 +191,12 @@ fn block<'a>(part: &'a Part, provider: &str) -> Option<Block<'a>> {
         Part::ToolCall(_) | Part::ToolResult(_) => return None,
     };
     Some(Block::Own(own))
+}
+
+/// Whether a turn has a block of this provider's own, as one has that was paused while its tools ran there.
+pub(super) fn has_own(all: &[Spoken<'_>], provider: &str) -> bool {
+    let mut parts = all.iter().flat_map(|spoken| spoken.message.parts());
+    parts.any(|part| matches!(part, Part::Native(native) if received(native, provider).is_some()))
 }
 
 /// A provider that speaks in two ways has one name, and only one of them has blocks.
@@ -214,13 +235,17 @@ fn input(call: &ToolCall) -> Input<'_> {
     }
 }
 
-/// A call has one block, whatever number of results it has.
-fn result<'a>(answered: &'a Answered<'a>) -> Block<'a> {
+/// A call has one block, whatever number of results it has. It may be empty, but where the tool failed.
+fn result<'a>(answered: &'a Answered<'a>, fit: &mut Fit) -> Block<'a> {
     let mut content = Vec::new();
     for result in &answered.results {
         content.extend(Some(result.content()).filter(|content| !is_blank(content)).map(text));
         content.extend(result.parts().iter().filter_map(|part| block(part, "")));
     }
     let is_error = answered.results.iter().any(|result| result.is_error());
+    if is_error && content.is_empty() {
+        fit.note(Change::Mended { message: answered.index, how: Mend::Filled });
+        content.push(text(NOTHING));
+    }
     Block::Own(Own::ToolResult { tool_use_id: &answered.id, content, is_error })
 }

@@ -33,13 +33,13 @@ const VERSION_HEADER: &str = "anthropic-version";
 /// What its rules ask for is done to every history on its way, and nothing to the history itself:
 ///
 /// - The results of tools come first in the user turn behind the calls, all of them in one; turns of one side in a row
-///   become one; empty text is left out. A turn of which nothing is left says `(no content)`, and so does a user turn put in
-///   front where the history begins with the model's.
+///   become one; empty text is left out. A turn of which nothing is left says `(no content)`, and so do a failed result without
+///   a word and a user turn put in front where the history begins with the model's.
 /// - Ids of calls that it would refuse (it takes letters, digits, `_` and `-`, at most 64, each once) are translated, the
 ///   same way each time.
 /// - Its own thinking goes back exactly as it came, signatures and order included; other providers' is left out.
-/// - `thinking` of type `enabled`, set with `extra`, is left out of a request that answers calls which do not begin with its own
-///   thinking, as those of another provider: it would be refused.
+/// - `thinking` of type `enabled`, set with `extra`, is left out of a request that answers calls where what the model said since
+///   the user's last word does not begin with its own thinking, as that of another provider: it would be refused.
 /// - Arguments that are no JSON object go back as `{"INVALID_JSON": "…"}`, as its documentation proposes.
 /// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is the longest answer of the model, as the
 ///   [table of models](crate::Models) has it; of one that is not there 32,000 for a Claude, 8,192 for any other. A cut answer
@@ -47,7 +47,8 @@ const VERSION_HEADER: &str = "anthropic-version";
 /// - It has no seed, which is left out, and so are blank stop texts; a temperature above 1 becomes 1. It has no JSON without a
 ///   schema, which is refused. Its schemas always bind.
 /// - Blanks at the end of a last turn of the model's are cut, since it goes on from there. Models that go on with no turn of
-///   their own are in the table, and such a history is refused.
+///   their own are in the table, and such a history is refused, but for a turn with a block of its own, such as a search: so one
+///   that was paused (`pause_turn`) goes back.
 ///
 /// What is mended or left out is told as [`What::Changed`](crate::What::Changed). A call without a result, and a result without
 /// a call, are refused with the index of the message.

@@ -1,5 +1,5 @@
 //! A request as Anthropic's messages say it.
-use super::blocks::{nothing, of_turn};
+use super::blocks::{has_own, nothing, of_turn};
 use crate::{
     Change, Invalid, Mend,
     chat::{Part, Request, ResponseFormat, Tool, ToolChoice},
@@ -132,13 +132,15 @@ impl Settings<'_> {
         }
     }
 
-    /// Newer models do not go on with a turn of their own.
+    /// Newer models do not go on with a turn of their own, but with one that was paused.
     fn prefill(&self, turns: &[Turn<'_>], fit: &Fit) -> Result<(), Invalid> {
         match turns.last() {
-            Some(Turn { side: Side::Assistant(_), .. }) if fit.model().refuses("prefill") => Err(at(
-                self.request.messages().len() - 1,
-                "is the model's own, and this model does not go on with one: end with a user turn",
-            )),
+            Some(Turn { side: Side::Assistant(last), .. })
+                if fit.model().refuses("prefill") && !has_own(last, self.provider) =>
+            {
+                let reason = "is the model's own, and this model does not go on with one: end with a user turn";
+                Err(at(self.request.messages().len() - 1, reason))
+            }
             _ => Ok(()),
         }
     }
@@ -192,17 +194,25 @@ impl Serialize for Settings<'_> {
     }
 }
 
-/// Whether the calls that are being answered do not begin with thoughts of this provider's. With `thinking` on it answers
-/// 400 then ("a final `assistant` message must start with a thinking block").
+/// Whether the calls that are being answered did not begin with thoughts of this provider's. With `thinking` on it answers
+/// 400 then ("a final `assistant` message must start with a thinking block"), and with it off where they did. To it all that
+/// the model says with nothing but results in between is one turn, and only its first call need have thoughts in front.
 fn is_thoughtless(turns: &[Turn<'_>], provider: &str) -> bool {
-    let last = turns.iter().rev().find_map(|turn| match &turn.side {
-        Side::Assistant(spoken) => Some(spoken),
-        Side::User { .. } => None,
-    });
+    let mut began = None;
+    for turn in turns.iter().rev() {
+        match &turn.side {
+            Side::Assistant(spoken) if began.is_none() && spoken.iter().all(|spoken| spoken.calls.is_empty()) => {
+                return false;
+            }
+            Side::Assistant(spoken) => began = Some(spoken),
+            Side::User { messages, .. } if began.is_some() && !messages.is_empty() => break,
+            Side::User { .. } => {}
+        }
+    }
     let is_own = |part: &Part| matches!(part, Part::Reasoning(thoughts) if thoughts.native().dialect() == provider);
-    last.is_some_and(|spoken| {
+    began.is_some_and(|spoken| {
         let first = spoken.iter().find_map(|spoken| spoken.message.parts().first());
-        spoken.iter().any(|spoken| !spoken.calls.is_empty()) && !first.is_some_and(is_own)
+        !first.is_some_and(is_own)
     })
 }
 

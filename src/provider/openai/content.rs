@@ -2,16 +2,16 @@
 use super::NoText;
 use crate::{
     chat::{Media, Message, Part, Source, ToolResult},
-    provider::turns::Answered,
+    provider::turns::{Answered, Spoken},
 };
 use serde::{Serialize, Serializer};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// Text where that is all: many servers read nothing else.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'a> {
-    Text(&'a str),
+    Text(Cow<'a, str>),
     Pieces(Vec<Piece<'a>>),
     Null(()),
 }
@@ -64,13 +64,44 @@ impl Serialize for Address<'_> {
     }
 }
 
-/// The text of a turn, and what it shows.
-pub(super) fn spoken(message: &Message) -> Content<'_> {
+/// The text of a user's turn, and what it shows.
+pub(super) fn asked(message: &Message) -> Content<'_> {
     let pieces: Vec<_> = message.parts().iter().filter_map(piece).collect();
-    match *pieces {
-        [] => Content::Text(""),
-        [Piece::Text { text }] => Content::Text(text),
-        _ => Content::Pieces(pieces),
+    let text = pieces.iter().try_fold(Cow::default(), |all, piece| match piece {
+        Piece::Text { text } => Some(joined(all, "\n", text)),
+        _ => None,
+    });
+    text.map_or(Content::Pieces(pieces), Content::Text)
+}
+
+/// What the model said in turns that are one, as one text. What cites is one text in pieces; what something else stood
+/// between begins a line.
+pub(super) fn said<'a>(turns: &[Spoken<'a>], has_refusal: bool) -> Cow<'a, str> {
+    let (mut all, mut between) = (Cow::default(), "");
+    for turn in turns {
+        for part in turn.message.parts() {
+            let text = match part {
+                Part::Text(text) => text.as_str(),
+                Part::Refusal(text) if !has_refusal => {
+                    between = "\n";
+                    text
+                }
+                _ => "",
+            };
+            all = joined(all, between, text);
+            between = if matches!(part, Part::Text(_)) { "" } else { "\n" };
+        }
+        between = "\n";
+    }
+    all
+}
+
+/// Copies only where there are several.
+fn joined<'a>(all: Cow<'a, str>, between: &'static str, more: &'a str) -> Cow<'a, str> {
+    match (&*all, more) {
+        (_, "") => all,
+        ("", _) => Cow::Borrowed(more),
+        _ => all + between + more,
     }
 }
 
@@ -135,7 +166,7 @@ impl Serialize for Label<'_> {
 impl NoText {
     pub(super) fn content(self) -> Option<Content<'static>> {
         match self {
-            Self::Empty => Some(Content::Text("")),
+            Self::Empty => Some(Content::Text(Cow::Borrowed(""))),
             Self::Null => Some(Content::Null(())),
             Self::Absent => None,
         }

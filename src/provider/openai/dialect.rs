@@ -37,7 +37,8 @@ use std::{borrow::Cow, fmt, sync::Arc};
 /// failed is for its text to say, since there is no place for either. Thoughts stay here: see
 /// [`send_reasoning`](Self::send_reasoning). Ids of calls that a server would refuse, such as long or doubled ones of
 /// another provider, are translated, the same way each time, and so are names of tools that the model made up of letters that
-/// none may have. Such mending, and what is left out, is told as [`What::Changed`](crate::What::Changed). A call without a
+/// none may have. What is text alone goes as one text, since many servers read no list. A turn of the model's that says nothing
+/// says `(no content)`; one that goes on behind its calls is joined, since results follow their calls. Such mending, and what is left out, is told as [`What::Changed`](crate::What::Changed). A call without a
 /// result, and a result without a call, are refused with the index of the message.
 ///
 /// `Debug` shows the name and the host: the rest of a URL may hold a key.
@@ -108,7 +109,8 @@ impl OpenAi {
                 let is_openai = settings.endpoint.uri("").is_ok_and(|uri| uri.host() == Some("api.openai.com"));
                 let told = if is_openai { Preset::OPENAI } else { Preset::new("", "") }.form();
                 let form = Arc::make_mut(&mut settings.form);
-                (form.cap, form.ids, form.has_developer) = (told.cap, told.ids, told.has_developer);
+                (form.cap, form.ids) = (told.cap, told.ids);
+                (form.has_developer, form.has_refusal) = (told.has_developer, told.has_refusal);
             }
         })
     }

@@ -27,6 +27,7 @@ pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result
             "max_tokens" | "max_completion_tokens" => request.token_cap().is_some(),
             "response_format" => !matches!(request.format(), ResponseFormat::Text),
             "parallel_tool_calls" => request.parallel_calls().is_some(),
+            field if *field == form.cap => request.token_cap().is_some(),
             field => OWN.contains(&field) || *field == form.seed,
         };
         check(request, &form.provider, own)?;
@@ -35,7 +36,7 @@ pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result
             let reason = "asks for JSON by a schema, which this provider refuses: ask for `ResponseFormat::Json`, and tell the schema in the prompt";
             return Err(Invalid::new("response_format", reason));
         }
-        let cap = fit.model().token_cap_field(&form.cap);
+        let cap = fit.token_cap_field(&form.cap);
         let mut pieces = Vec::with_capacity(request.messages().len() + 1);
         if let Some(content) = request.system_text() {
             let role = if form.has_developer && fit.model().wants_developer() { "developer" } else { "system" };
@@ -91,6 +92,8 @@ impl Serialize for Settings<'_> {
             optional(&mut map, "parallel_tool_calls", request.parallel_calls())?;
         }
         match request.chosen_tools() {
+            // Where there are no tools it is refused, and changes nothing.
+            ToolChoice::Never if request.tools().is_empty() => {}
             ToolChoice::Auto => {}
             ToolChoice::Never => map.serialize_entry("tool_choice", "none")?,
             ToolChoice::Required => map.serialize_entry("tool_choice", "required")?,

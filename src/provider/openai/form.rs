@@ -14,6 +14,8 @@ pub(super) struct Form {
     pub(super) has_developer: bool,
     /// Whether a stream tells its usage only where `stream_options` ask for it.
     pub(super) tells_usage_if_asked: bool,
+    /// Whether the model's refusal has a field of its own. Elsewhere it is text: an unknown field is refused, or overlooked.
+    pub(super) has_refusal: bool,
     pub(super) ids: IdRule,
     pub(super) no_text: NoText,
     pub(super) thoughts: Thoughts,

@@ -10,7 +10,7 @@ use crate::{
         wire,
     },
 };
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 /// One of the many that speak like OpenAI: where it is, how it knows its callers, and what it wants differently.
 ///
@@ -51,6 +51,7 @@ pub struct Preset {
     cap: &'static str,
     seed: &'static str,
     has_developer: bool,
+    has_refusal: bool,
     ids: CallIds,
     no_text: NoText,
     thoughts: Thoughts,
@@ -80,6 +81,7 @@ impl Preset {
             cap: "max_tokens",
             seed: "seed",
             has_developer: false,
+            has_refusal: false,
             ids: CallIds::UpTo64,
             no_text: NoText::Empty,
             thoughts: Thoughts::Never,
@@ -175,6 +177,12 @@ impl Preset {
         Self { has_developer: true, ..self }
     }
 
+    /// It has a field for words of the model's that refuse. Default: they go as its text.
+    #[must_use]
+    pub const fn refusals(self) -> Self {
+        Self { has_refusal: true, ..self }
+    }
+
     /// Sets which ids of calls it takes. Default: 64 characters.
     #[must_use]
     pub const fn call_ids(self, ids: CallIds) -> Self {
@@ -199,7 +207,8 @@ impl Preset {
         Self { thoughts: Thoughts::Details, ..self }
     }
 
-    /// Names the fields of a request that it refuses for every model: they are left out, and the listener is told.
+    /// Names the fields of a request that it refuses for every model: they are left out, and the listener is told. The cap on
+    /// tokens goes by the other one of `max_tokens` and `max_completion_tokens`, unless both are named.
     #[must_use]
     pub const fn refuses(self, fields: &'static [&'static str]) -> Self {
         Self { refuses: fields, ..self }
@@ -277,6 +286,7 @@ impl Preset {
             cap: Cow::Borrowed(self.cap),
             seed: Cow::Borrowed(self.seed),
             has_developer: self.has_developer,
+            has_refusal: self.has_refusal,
             ids: self.ids.rule(),
             no_text: self.no_text,
             thoughts: self.thoughts,
@@ -285,11 +295,5 @@ impl Preset {
             has_schemas: self.has_schemas,
             has_user_after_tool: self.has_user_after_tool,
         }
-    }
-}
-
-impl fmt::Debug for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Preset").field("name", &self.name).finish_non_exhaustive()
     }
 }

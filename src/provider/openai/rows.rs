@@ -1,6 +1,7 @@
 //! The providers that are known. Behind each row stands how well: *documented* by the provider, *seen* in an answer of
 //! its, or taken *from clients* that many use. What is none of these is left as most take it.
 use super::{CallIds, Preset};
+use std::fmt;
 
 /// By the names that a configuration uses.
 const ROWS: [(&str, Preset); 12] = [
@@ -28,6 +29,7 @@ impl Preset {
         .url_variable("OPENAI_BASE_URL")
         .cap("max_completion_tokens")
         .developer()
+        .refusals()
         .call_ids(CallIds::UpTo40);
 
     /// Azure OpenAI. The model of a request names a deployment, and the [base URL](super::OpenAi::base_url) is that of your
@@ -45,6 +47,7 @@ impl Preset {
         .key_variable("AZURE_OPENAI_API_KEY")
         .url_variable("AZURE_OPENAI_ENDPOINT")
         .version_variable("OPENAI_API_VERSION")
+        .refusals()
         .call_ids(CallIds::UpTo40);
 
     /// Azure OpenAI under its path without versions. The rest is as with [`AZURE`](Self::AZURE).
@@ -56,6 +59,7 @@ impl Preset {
         .url_variable("AZURE_OPENAI_ENDPOINT")
         .cap("max_completion_tokens")
         .developer()
+        .refusals()
         .call_ids(CallIds::UpTo40);
 
     /// DeepSeek. Key: `DEEPSEEK_API_KEY`.
@@ -132,5 +136,11 @@ impl Preset {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ROWS.into_iter().find(|row| row.0 == name).map(|row| row.1)
+    }
+}
+
+impl fmt::Debug for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Preset").field("name", &self.name()).finish_non_exhaustive()
     }
 }

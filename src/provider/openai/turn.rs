@@ -1,6 +1,6 @@
 //! A turn as OpenAI's chat completions say it: each of its messages a piece of the body.
 use super::{
-    content::{Content, Results, shown, spoken},
+    content::{Content, Results, asked, said, shown},
     form::{Form, Thoughts},
 };
 use crate::{
@@ -49,10 +49,14 @@ enum Said<'a> {
 pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut Vec<Bytes>) -> Result<(), Invalid> {
     match &turn.side {
         Side::Assistant(all) => {
-            for spoken in all {
-                pieces.push(piece(spoken.kept(), form, || {
-                    foreign(spoken.message, form, fit);
-                    json(&assistant(spoken, form))
+            // Results stand right behind their calls, so that a turn which goes on behind its calls is said as one.
+            let goes_on = all.iter().rev().skip(1).any(|spoken| !spoken.calls.is_empty());
+            let together = if goes_on { all.len() } else { 1 };
+            for (at, spoken) in all.chunks(together).enumerate() {
+                let kept = if let [one] = spoken { one.kept() } else { None };
+                pieces.push(piece(kept, form, || {
+                    spoken.iter().for_each(|spoken| foreign(spoken.message, form, fit));
+                    json(&assistant(spoken, turn.first + at, form, fit))
                 })?);
             }
         }
@@ -70,16 +74,19 @@ pub(super) fn add(turn: &Turn<'_>, form: &Arc<Form>, fit: &mut Fit, pieces: &mut
                 pieces.push(json(&Said::User { content })?.into());
             }
             for message in messages {
-                pieces.push(piece(Some(message.kept()), form, || json(&Said::User { content: spoken(message) }))?);
+                pieces.push(piece(Some(message.kept()), form, || json(&Said::User { content: asked(message) }))?);
             }
         }
     }
     Ok(())
 }
 
+/// What a turn says of which nothing is left: many servers refuse an empty one.
+const NOTHING: &str = "(no content)";
+
 /// What the model says between its tools and the user, where it has to say something.
 fn bridge() -> Said<'static> {
-    let content = Some(Content::Text("(no content)"));
+    let content = Some(Content::Text(NOTHING.into()));
     Said::Assistant { content, reasoning_content: None, reasoning_details: None, refusal: None, tool_calls: Vec::new() }
 }
 
@@ -105,16 +112,21 @@ static NO_THOUGHTS: LazyLock<Box<RawValue>> =
     LazyLock::new(|| RawValue::from_string("\"\"".to_owned()).expect("two quotes are JSON"));
 
 /// A turn without a word stays one: left out, the results that follow would point at nothing.
-fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
-    let message = turn.message;
-    let tool_calls: Vec<_> = turn.calls.iter().map(|called| call(called, &form.provider)).collect();
-    let content = match spoken(message) {
-        Content::Text("") if !tool_calls.is_empty() => form.no_text.content(),
-        content => Some(content),
+fn assistant<'a>(turns: &'a [Spoken<'a>], first: usize, form: &'a Form, fit: &mut Fit) -> Said<'a> {
+    let tool_calls: Vec<_> = turns.iter().flat_map(|turn| &turn.calls).map(|it| call(it, &form.provider)).collect();
+    let refusal = turns.iter().find_map(|turn| turn.message.refusal()).filter(|_| form.has_refusal);
+    let content = match said(turns, form.has_refusal) {
+        text if !text.is_empty() || refusal.is_some() => Some(Content::Text(text)),
+        _ if !tool_calls.is_empty() => form.no_text.content(),
+        _ => {
+            fit.note(Change::Mended { message: first, how: Mend::Filled });
+            Some(Content::Text(NOTHING.into()))
+        }
     };
     // A provider that speaks in several ways has one name: what it wrote tells in which.
     let own = |first: char| {
-        let json = message.reasoning().filter_map(|reasoning| reasoning.native().json_for(&form.provider));
+        let thoughts = turns.iter().flat_map(|turn| turn.message.reasoning());
+        let json = thoughts.filter_map(|it| it.native().json_for(&form.provider));
         json.filter(move |json| json.get().starts_with(first))
     };
     let (reasoning_content, reasoning_details) = match form.thoughts {
@@ -124,7 +136,7 @@ fn assistant<'a>(turn: &'a Spoken<'a>, form: &'a Form) -> Said<'a> {
         Thoughts::Details => (None, joined(own('['), ",")),
         Thoughts::Never | Thoughts::WithCalls => (None, None),
     };
-    Said::Assistant { content, reasoning_content, reasoning_details, refusal: message.refusal(), tool_calls }
+    Said::Assistant { content, reasoning_content, reasoning_details, refusal, tool_calls }
 }
 
 /// As one: a stream that thinks between its texts gives its thoughts apart, and there is one field for all of them. They are

@@ -154,6 +154,8 @@ struct Told {
     together: bool,
     twice: bool,
     image: bool,
+    /// Whether the model says more behind its calls.
+    goes_on: bool,
 }
 
 const LONG: &str = "toolu_0123456789_0123456789_0123456789_0123456789_0123456789_0123456789";
@@ -163,12 +165,13 @@ fn step() -> impl Strategy<Value = Step> {
     let user = (text(), any::<bool>()).prop_map(|(text, image)| Step::User { text, image });
     let ids = prop::collection::vec(prop::sample::select(vec!["call_1", "toolu_1", "", "a b", "é", LONG]), 0..4);
     let thoughts = prop::option::of(prop::sample::select(vec!["anthropic", "openai", "deepseek"]));
-    let told = any::<[bool; 5]>().prop_map(|[reversed, interrupted, together, twice, image]| Told {
+    let told = any::<[bool; 6]>().prop_map(|[reversed, interrupted, together, twice, image, goes_on]| Told {
         reversed,
         interrupted,
         together,
         twice,
         image,
+        goes_on,
     });
     let model =
         (text(), thoughts, ids, told).prop_map(|(text, thoughts, ids, told)| Step::Model { text, thoughts, ids, told });
@@ -189,6 +192,7 @@ impl Step {
                 let parts = by.iter().map(|by| signed(by)).chain([Part::Text(Text::from(*text))]);
                 let calls = ids.iter().map(|id| Part::ToolCall(ToolCall::new(*id, "look", "{}")));
                 let mut turns = vec![Message::new(Role::Assistant, parts.chain(calls))];
+                turns.extend(told.goes_on.then(|| Message::assistant("And more.")));
                 turns.extend(told.results(ids));
                 turns
             }

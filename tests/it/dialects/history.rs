@@ -1,5 +1,6 @@
 //! Histories that no provider takes as they are: mended where their meaning is certain and told of, else refused.
 use super::*;
+use bytes::Bytes;
 use proptest::prelude::*;
 use seawall::{
     Change, Kind, Mend, Origin, Sink, Stack, What,
@@ -169,6 +170,18 @@ fn a_hundred_thousand_doubles_keep_their_digits() {
     }
     let temperature = 0.1 + 0.2;
     assert_eq!(body(&openai(), &question().temperature(temperature))["temperature"].as_f64(), Some(temperature));
+}
+
+#[test]
+fn of_three_dialects_the_two_that_were_asked_last_keep_what_they_encoded() {
+    let (here, there, other) = (openai(), anthropic(), openai().name("other"));
+    let request = question();
+    let sent = |dialect: &dyn Fn(&mut Fit) -> Bytes| dialect(&mut Fit::default()).as_ptr();
+    let first = sent(&|fit| here.encode(&request, fit).unwrap().into_body());
+    sent(&|fit| there.encode(&request, fit).unwrap().into_body());
+    assert_eq!(sent(&|fit| here.encode(&request, fit).unwrap().into_body()), first);
+    sent(&|fit| other.encode(&request, fit).unwrap().into_body());
+    assert_eq!(sent(&|fit| here.encode(&request, fit).unwrap().into_body()), first, "it was asked before the last");
 }
 
 /// A part of a turn that may be changed after it was encoded.

@@ -66,6 +66,8 @@ fn anthropic_block(block: &Value, is_user: bool) -> Verdict {
         "thinking" => block["signature"].as_str().is_some_and(|signed| signed.starts_with("anthropic")) && !is_user,
         "tool_result" => {
             list(&block["content"]).iter().try_for_each(|inner| anthropic_block(inner, true))?;
+            let is_told = block["is_error"] != true || !list(&block["content"]).is_empty();
+            rule(is_told, "an error without a word", block)?;
             is_user
         }
         "image" | "document" => block["source"].is_object() && is_user,
@@ -92,6 +94,8 @@ pub fn openai(body: &Value) -> Verdict {
         };
         let known = turn.as_object().is_some_and(|turn| turn.keys().all(|field| fields.contains(&&**field)));
         rule(known, "an unknown field", turn)?;
+        let is_silent = [&turn["content"], &turn["refusal"]].iter().all(|said| **said == "" || said.is_null());
+        rule(role != "assistant" || !is_silent || turn["tool_calls"].is_array(), "a turn that says nothing", turn)?;
         for piece in list(&turn["content"]) {
             let kinds: &[&str] = if role == "user" { &["text", "image_url", "file"] } else { &["text"] };
             let kind = piece["type"].as_str().unwrap_or_default();
