@@ -10,12 +10,12 @@ use seawall::{
     Stack, chat,
     circuit_breaker::Window,
     failover::On,
-    provider::OpenAi,
+    provider::{OpenAi, Reqwest},
     recovery::Recovery,
     sim::{MockProvider, Script},
 };
 use seen::Seen;
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin, sync::LazyLock, time::Duration};
 
 /// So many times as fast as life.
 const SPEED: u32 = 10;
@@ -24,13 +24,16 @@ fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds) / SPEED
 }
 
+/// Made before the days begin: it reads the system's certificates, which takes a while.
+static HTTP: LazyLock<Reqwest> = LazyLock::new(|| Reqwest::new().unwrap());
+
 /// A call through the stack, whatever its type.
 type Ask = Box<dyn Fn(chat::Request) -> Asked + Send + Sync>;
 type Asked = Pin<Box<dyn Future<Output = Result<chat::Reply, seawall::Error>> + Send>>;
 
 /// The one stack, of these settings.
 fn stack(primary: &MockProvider, fallback: &MockProvider, recovery: Recovery, seen: &Seen) -> (Ask, String) {
-    let client = |provider: &MockProvider| OpenAi::new("sk-1").base_url(provider.base_url()).client().unwrap();
+    let client = |provider: &MockProvider| OpenAi::new("sk-1").base_url(provider.base_url()).over(HTTP.clone());
     let stack = Stack::chat(client(primary))
         .name("primary")
         .then(client(fallback))
@@ -42,7 +45,6 @@ fn stack(primary: &MockProvider, fallback: &MockProvider, recovery: Recovery, se
         .wait_at_most(seconds(3.0))
         .max_retries(2)
         .backoff(seawall::retry::Backoff::new(seconds(0.5), seconds(8.0)).unwrap())
-        .first_byte(seconds(30.0))
         .whole(seconds(30.0))
         .idle(seconds(30.0))
         .first_token(seconds(10.0))
@@ -87,6 +89,7 @@ async fn play(day: &'static Day, recovery: Recovery) -> (String, String, Result<
 
 #[tokio::main]
 async fn main() {
+    LazyLock::force(&HTTP);
     let once = DAYS.iter().map(|day| (day, Recovery::Fail));
     let again = DAYS.iter().filter(|day| day.is_buffered_too).map(|day| (day, Recovery::BufferThenRestart));
     let all: Vec<_> = once.chain(again).map(|(day, recovery)| tokio::spawn(play(day, recovery))).collect();
