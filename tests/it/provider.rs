@@ -97,16 +97,15 @@ fn a_whole_tool_conversation_goes_out_in_openais_form() {
 fn an_assistant_turn_without_calls_or_text_stays_a_turn() {
     let request = question().message(Message::assistant("")).user("Go on.");
     let turns = &encoded(&request)["messages"];
-    assert_eq!(turns[1], json!({ "role": "assistant", "content": "" }), "no empty list of calls either");
+    assert_eq!(turns[1], json!({ "role": "assistant", "content": "(no content)" }), "no empty list of calls either");
 }
 
 #[test]
-fn several_texts_stay_apart_and_a_refusal_goes_back_as_one() {
+fn several_texts_stay_apart_by_a_line_and_a_refusal_goes_back_as_one() {
     let two = Message::new(Role::User, [Part::Text("one".into()), Part::Text("two".into())]);
     let no = Message::new(Role::Assistant, [Part::Refusal("I will not.".into())]);
     let turns = encoded(&chat::Request::new("m").history([two, no]))["messages"].take();
-    let parts = json!([{ "type": "text", "text": "one" }, { "type": "text", "text": "two" }]);
-    assert_eq!(turns[0]["content"], parts);
+    assert_eq!(turns[0]["content"], "one\ntwo");
     assert_eq!(turns[1], json!({ "role": "assistant", "content": "", "refusal": "I will not." }));
 }
 
