@@ -101,7 +101,7 @@ fn an_assistant_turn_without_calls_or_text_stays_a_turn() {
 }
 
 #[test]
-fn several_texts_are_one_since_many_servers_read_no_list_and_a_refusal_goes_back_as_one() {
+fn several_texts_stay_apart_by_a_line_and_a_refusal_goes_back_as_one() {
     let two = Message::new(Role::User, [Part::Text("one".into()), Part::Text("two".into())]);
     let no = Message::new(Role::Assistant, [Part::Refusal("I will not.".into())]);
     let turns = encoded(&chat::Request::new("m").history([two, no]))["messages"].take();

@@ -42,7 +42,7 @@ const VERSION_HEADER: &str = "anthropic-version";
 ///   the user's last word does not begin with its own thinking, as that of another provider: it would be refused.
 /// - Arguments that are no JSON object go back as `{"INVALID_JSON": "…"}`, as its documentation proposes.
 /// - `max_tokens` must be there. Without [`chat::Request::max_tokens`] it is the longest answer of the model, as the
-///   [table of models](crate::Models) has it; of one that is not there 32,000 for a Claude, 8,192 for any other. A cut answer
+///   [table of models](crate::Models) has it, or what an estimate of the prompt leaves of its window; of one that is not there 32,000 for a Claude, 8,192 for any other. A cut answer
 ///   says so in its finish reason.
 /// - It has no seed, which is left out, and so are blank stop texts; a temperature above 1 becomes 1. It has no JSON without a
 ///   schema, which is refused. Its schemas always bind.

@@ -1,7 +1,7 @@
 //! A request as Anthropic's messages say it.
 use super::blocks::{has_own, nothing, of_turn};
 use crate::{
-    Change, Invalid, Mend,
+    Capabilities, Change, Invalid, Mend,
     chat::{Part, Request, ResponseFormat, Tool, ToolChoice},
     provider::{
         Fit,
@@ -33,8 +33,12 @@ pub(super) struct Form {
 
 pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result<Bytes, Invalid> {
     joined::body(request, form, &form.provider, fit, |request, fit| {
-        let settings =
-            Settings { request, provider: &form.provider, is_thoughtless: false, max_output: fit.model().max_output() };
+        let settings = Settings {
+            request,
+            provider: &form.provider,
+            is_thoughtless: false,
+            max_output: longest(request, fit.model()),
+        };
         check(request, &form.provider, |field| settings.is_own(field))?;
         if matches!(request.format(), ResponseFormat::Json) {
             return Err(Invalid::new(
@@ -64,6 +68,21 @@ pub(super) fn body(request: &Request, form: &Arc<Form>, fit: &mut Fit) -> Result
         Ok(body.whole().into())
     })
 }
+
+/// The longest answer of the model, where it is known, as far as its window has room for it behind this prompt: Claude 4.1 and
+/// older refuse a cap beyond that.
+fn longest(request: &Request, model: &Capabilities) -> Option<u32> {
+    let most = model.max_output()?;
+    let left = |window: u64| {
+        let prompt = request.estimate();
+        // The estimate is good to some ten per cent for prose, and to less for code.
+        u32::try_from(window.saturating_sub(prompt + prompt / 4)).unwrap_or(u32::MAX).max(LEAST)
+    };
+    Some(model.context_window().filter(|_| request.token_cap().is_none()).map_or(most, |window| most.min(left(window))))
+}
+
+/// Worth asking for all the same, where the prompt seems to leave nothing: it may be shorter than it looks.
+const LEAST: u32 = 4_096;
 
 const USER: &[u8] = br#"{"role":"user","content":["#;
 const ASSISTANT: &[u8] = br#"{"role":"assistant","content":["#;

@@ -307,6 +307,15 @@ fn without_a_cap_the_longest_answer_of_the_model_is_asked_for() {
         let sent: Value = serde_json::from_slice(&encoded).unwrap();
         assert_eq!((&sent["max_tokens"], fit.changes()), (&json!(cap), &[][..]), "{model}");
     }
+    let cap = |characters: usize, request: chat::Request| {
+        let mut fit = Fit::new(seawall::Models::default().get("claude-sonnet-4-0"));
+        let request = request.model("claude-sonnet-4-0").user("a".repeat(characters));
+        let encoded = anthropic().encode(&request, &mut fit).unwrap().into_body();
+        serde_json::from_slice::<Value>(&encoded).unwrap()["max_tokens"].as_u64().unwrap()
+    };
+    assert_eq!(cap(4_000, question()), 64_000);
+    assert!((45_000..60_000).contains(&cap(480_000, question())), "120,000 of 200,000 tokens are taken, at least");
+    assert_eq!((cap(900_000, question()), cap(900_000, question().max_tokens(64_000))), (4_096, 64_000));
 }
 
 #[test]
