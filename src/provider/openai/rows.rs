@@ -80,12 +80,14 @@ impl Preset {
 
     /// Mistral. Key: `MISTRAL_API_KEY`.
     // Documented: `max_tokens`, `random_seed`.
-    // Seen: 422 to `seed`, as to any field that it does not know; 400 to ids of calls that are not nine letters and digits;
+    // Seen: 422 to `seed`, as to any field that it does not know, `stream_options.include_usage` among them: its streams tell
+    // their usage unasked; 400 to ids of calls that are not nine letters and digits;
     // 400 (3230) to a user's turn behind a tool's, at the end of 2025. Some say that this has passed since.
     pub const MISTRAL: Self = Self::new("mistral", "https://api.mistral.ai/v1")
         .key_variable("MISTRAL_API_KEY")
         .seed("random_seed")
         .call_ids(CallIds::Nine)
+        .usage_unasked()
         .without_user_after_tool();
 
     /// OpenRouter. Key: `OPENROUTER_API_KEY`. It knows an app by `HTTP-Referer` and `X-Title`: set them with

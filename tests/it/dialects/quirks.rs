@@ -97,3 +97,19 @@ fn openrouters_details_of_its_thoughts_go_back_as_they_came() {
     assert!(std::str::from_utf8(&sent).unwrap().contains(&format!(r#""reasoning_details":{details}"#)));
     assert!(body(&openai(), &request)["messages"][1].get("reasoning_details").is_none());
 }
+
+#[test]
+fn a_stream_is_asked_for_its_usage_where_it_must_be_and_where_it_may_be() {
+    let options = |dialect: &OpenAi, request: chat::Request| {
+        let sent = fitted(dialect, &request).0;
+        assert_eq!(sent.get("stream"), request.is_stream().then_some(&json!(true)));
+        sent.get("stream_options").cloned()
+    };
+    let asked = Some(json!({ "include_usage": true }));
+    assert_eq!(options(&openai(), question().stream()), asked);
+    assert_eq!(options(&openai(), question()), None);
+    assert_eq!(options(&Preset::MISTRAL.with_key("m-1"), question().stream()), None);
+    let own = question().stream().extra("openai", "stream_options", json!({ "include_usage": false }));
+    assert_eq!(options(&openai(), own), Some(json!({ "include_usage": false })));
+    assert_eq!(body(&anthropic(), &question().stream())["stream"], true);
+}
