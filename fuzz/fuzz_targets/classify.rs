@@ -3,12 +3,8 @@
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use seawall::{Error, classify::Classifier};
-use seawall_fuzz::bounded;
+use seawall_fuzz::{TREE, bounded};
 use std::time::{Duration, UNIX_EPOCH};
-
-/// The tree that bodies are read into may take 16 KiB a level, besides a share of the input, and a recorded stream is read
-/// into two.
-const TREE: usize = 768 << 10;
 
 fuzz_target!(|data: &[u8]| {
     let end = data.windows(2).position(|pair| pair == b"\n\n").unwrap_or(data.len());

@@ -97,8 +97,13 @@ pub fn streams<D: Dialect>(dialect: &D, data: &[u8]) {
     }
 }
 
-/// What a stream may hold beside ten times its input: the client, its request, a runtime's timer.
-const STREAM: usize = 64 * 1024;
+/// What a stream may hold beside ten times its input: the client, its request, a runtime's timer, and the tree that an event which
+/// tells of an error is read into.
+const STREAM: usize = 64 * 1024 + TREE;
+
+/// The tree that bodies are read into may take 16 KiB a level, besides a share of the input, and a recorded stream is read
+/// into two.
+pub const TREE: usize = 768 * 1024;
 
 /// The text, the calls, and how it ended.
 fn read<D: Dialect>(dialect: &D, body: &[u8], length: usize) -> (String, usize, String) {
