@@ -125,7 +125,12 @@ where
                         ready!(events.as_mut().poll_content(cx))?;
                     }
                     match events.take() {
-                        Some(events) => return Poll::Ready(Ok(chat::Reply::boxed(events))),
+                        Some(mut events) => {
+                            return Poll::Ready(match events.as_mut().take_whole() {
+                                Some(whole) => whole.finish(this.dialect),
+                                None => Ok(chat::Reply::boxed(events)),
+                            });
+                        }
                         None => return Poll::Pending,
                     }
                 }

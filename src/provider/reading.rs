@@ -5,7 +5,7 @@ use crate::{
     classify::{BODY_LIMIT, PATIENCE},
 };
 use bytes::Buf;
-use http::response::Parts;
+use http::{HeaderMap, Response, response::Parts};
 use http_body::Frame;
 use std::{error::Error as StdError, time::Duration};
 
@@ -40,6 +40,13 @@ impl Reading {
         // An announcement costs its writer nothing, so only so much is believed.
         let capacity = usize::try_from(announced).unwrap_or(usize::MAX).min(BODY_LIMIT);
         Ok(Self { head, body: Vec::with_capacity(capacity), limit, patience })
+    }
+
+    /// A success that was read already.
+    pub(super) fn whole(headers: HeaderMap, body: Vec<u8>) -> Self {
+        let (mut head, ()) = Response::new(()).into_parts();
+        head.headers = headers;
+        Self { head, limit: body.len(), body, patience: Duration::ZERO }
     }
 
     pub(super) fn is_success(&self) -> bool {
@@ -101,7 +108,7 @@ impl Reading {
     }
 }
 
-fn too_long(limit: usize) -> Error {
+pub(super) fn too_long(limit: usize) -> Error {
     let message = format!("the answer is longer than {limit} bytes: raise `reply_limit` if that is wanted");
     Error::provider(Kind::Unknown).with_phase(Phase::Body).with_message(message)
 }
