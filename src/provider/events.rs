@@ -6,7 +6,7 @@ use super::{
     reading::Reading,
 };
 use crate::{
-    Error, Kind, Phase,
+    Error, Kind, Phase, What,
     chat::Item,
     classify::next_frame,
     time::{self, Sleep},
@@ -113,6 +113,7 @@ where
                     }
                     ready!(this.timer.as_mut().as_pin_mut().map_or(Poll::Pending, |timer| timer.poll(cx)));
                     if !is_tail {
+                        reader.tell(What::TimedOut { phase: Phase::Idle, limit });
                         return Poll::Ready(Err(Error::provider(Kind::Timeout).with_phase(Phase::Idle)));
                     }
                     this.body.set(None);

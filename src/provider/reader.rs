@@ -5,7 +5,7 @@ use super::{
     reading::too_long,
 };
 use crate::{
-    Error, Kind, Phase, Seen, Show, Usage,
+    Error, Kind, Phase, Seen, Show, Usage, What,
     chat::{Item, Request},
     classify::Classifier,
     sse::{Frame, Parser},
@@ -144,6 +144,13 @@ impl<A> Reader<A> {
     /// Says whose failure it is.
     pub(super) fn named(&self, error: Error) -> Error {
         if error.provider_name().is_some() { error } else { error.with_provider(self.provider.clone()) }
+    }
+
+    /// Tells the listener of a stack around the client.
+    pub(super) fn tell(&self, what: What<'_>) {
+        if let Some(sink) = self.request.sink() {
+            sink.emit(what);
+        }
     }
 
     /// What a body that broke off means.
