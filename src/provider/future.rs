@@ -129,7 +129,7 @@ where
                     match events.take() {
                         Some(mut events) => {
                             return Poll::Ready(match events.as_mut().take_whole() {
-                                Some(whole) => whole.finish(this.dialect),
+                                Some(whole) => whole.finish_streamed(this.dialect),
                                 None => Ok(chat::Reply::boxed(events)),
                             });
                         }

@@ -90,6 +90,15 @@ impl Reading {
         }
     }
 
+    /// Judges one that came in the place of a stream. It may hold one all the same, in a form of its own, or a page that says more than
+    /// that it is no reply.
+    pub(super) fn finish_streamed<D: Dialect>(&self, dialect: &D) -> Result<chat::Reply, Error> {
+        self.finish(dialect).map_err(|error| {
+            let told = dialect.classifier().stream(&self.head.headers, &self.body);
+            told.filter(|told| told.kind() != Kind::Transport).unwrap_or(error)
+        })
+    }
+
     /// Judges a body of which nothing more comes in time.
     pub(super) fn fall_silent<D: Dialect>(&self, dialect: &D) -> Result<chat::Reply, Error> {
         match self.is_success() {
