@@ -6,7 +6,7 @@ use super::{
     reading::{Progress, Reading},
 };
 use crate::{
-    Error, Kind, Phase, chat,
+    Error, Kind, Phase, What, chat,
     classify::next_frame,
     time::{self, Sleep},
 };
@@ -95,14 +95,16 @@ where
             let next = match this.state.as_mut().project() {
                 StateProj::Sending { future, mut head } => match future.poll(cx) {
                     Poll::Pending => {
-                        if this.streamed.is_none() {
-                            return Poll::Pending;
-                        }
+                        let Some(request) = this.streamed else { return Poll::Pending };
                         if head.is_none() {
                             head.set(Some(time::sleep(this.limits.first_byte)));
                         }
                         ready!(head.as_pin_mut().map_or(Poll::Pending, |sleep| sleep.poll(cx)));
-                        return Poll::Ready(Err(Error::provider(Kind::Timeout).with_phase(Phase::FirstByte)));
+                        let (phase, limit) = (Phase::FirstByte, this.limits.first_byte);
+                        if let Some(sink) = request.sink() {
+                            sink.emit(What::TimedOut { phase, limit });
+                        }
+                        return Poll::Ready(Err(Error::provider(Kind::Timeout).with_phase(phase)));
                     }
                     Poll::Ready(Ok(response)) => {
                         let (head, body) = response.into_parts();
@@ -125,7 +127,12 @@ where
                         ready!(events.as_mut().poll_content(cx))?;
                     }
                     match events.take() {
-                        Some(events) => return Poll::Ready(Ok(chat::Reply::boxed(events))),
+                        Some(mut events) => {
+                            return Poll::Ready(match events.as_mut().take_whole() {
+                                Some(whole) => whole.finish_streamed(this.dialect),
+                                None => Ok(chat::Reply::boxed(events)),
+                            });
+                        }
                         None => return Poll::Pending,
                     }
                 }

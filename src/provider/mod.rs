@@ -43,6 +43,7 @@ mod dialect;
 mod endpoint;
 mod events;
 mod fit;
+mod front;
 mod future;
 mod ids;
 mod joined;

@@ -1,7 +1,11 @@
 //! What the bytes of a streamed answer mean, and whether they are all of it.
-use super::{Assemble, Dialect, Stage};
+use super::{
+    Assemble, Dialect, Stage,
+    front::{Form, Front},
+    reading::too_long,
+};
 use crate::{
-    Error, Kind, Phase, Seen, Show, Usage,
+    Error, Kind, Phase, Seen, Show, Usage, What,
     chat::{Item, Request},
     classify::Classifier,
     sse::{Frame, Parser},
@@ -13,10 +17,16 @@ use std::{borrow::Cow, error::Error as StdError, mem, sync::Arc};
 /// The longest event that is read: a whole reply's worth of base64 fits.
 const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 
+/// Of the limit of a reply. OpenAI writes some 330 bytes around each token, and an answer may have 128,000 of them.
+const AROUND: usize = 8;
+
 /// All that needs no pinning.
 pub(super) struct Reader<A> {
     assembler: A,
     parser: Parser,
+    front: Front,
+    /// What is no stream of events.
+    whole: Vec<u8>,
     /// In order of arrival; those before `given` were given.
     items: Vec<Item>,
     given: usize,
@@ -27,6 +37,8 @@ pub(super) struct Reader<A> {
     headers: HeaderMap,
     request: Request,
     hides_usage: bool,
+    /// The longest reply, in bytes.
+    limit: usize,
     /// So many bytes may still come.
     room: usize,
     usage: Option<Usage>,
@@ -57,12 +69,17 @@ impl Facts {
 }
 
 impl<A> Reader<A> {
-    /// So many bytes may come.
-    pub(super) fn new(assembler: A, facts: Facts, room: usize) -> Self {
-        let parser = if facts.has_lines { Parser::lines(EVENT_LIMIT) } else { Parser::new(EVENT_LIMIT) };
+    /// A whole reply may have so many bytes, and a stream more around it.
+    pub(super) fn new(assembler: A, facts: Facts, limit: usize) -> Self {
+        let (parser, front) = match facts.has_lines {
+            true => (Parser::lines(EVENT_LIMIT), Front::events()),
+            false => (Parser::new(EVENT_LIMIT), Front::default()),
+        };
         Self {
             assembler,
             parser,
+            front,
+            whole: Vec::new(),
             items: Vec::new(),
             given: 0,
             stage: Stage::More,
@@ -72,7 +89,8 @@ impl<A> Reader<A> {
             headers: facts.headers,
             request: facts.request,
             hides_usage: facts.hides_usage,
-            room,
+            limit,
+            room: limit.saturating_mul(AROUND),
             usage: None,
             characters: 0,
         }
@@ -91,6 +109,17 @@ impl<A> Reader<A> {
         let item = self.items.get_mut(self.given)?;
         self.given += 1;
         Some(mem::replace(item, Item::Alive))
+    }
+
+    /// Whether nothing but the end is left to give.
+    pub(super) fn gives_end(&self) -> bool {
+        self.items.get(self.given) == Some(&Item::End)
+    }
+
+    /// What came in the place of a stream, once it is all there.
+    pub(super) fn take_whole(&mut self) -> Option<(HeaderMap, Vec<u8>)> {
+        let is_whole = self.front.form() == Some(Form::Whole);
+        is_whole.then(|| (mem::take(&mut self.headers), mem::take(&mut self.whole)))
     }
 
     /// Whether the answer is all there, and its ending may come.
@@ -117,6 +146,13 @@ impl<A> Reader<A> {
         if error.provider_name().is_some() { error } else { error.with_provider(self.provider.clone()) }
     }
 
+    /// Tells the listener of a stack around the client.
+    pub(super) fn tell(&self, what: What<'_>) {
+        if let Some(sink) = self.request.sink() {
+            sink.emit(what);
+        }
+    }
+
     /// What a body that broke off means.
     pub(super) fn broken(&self, error: Box<dyn StdError + Send + Sync>) -> Error {
         let error = self.classifier.transport(error).undelivered();
@@ -127,14 +163,15 @@ impl<A> Reader<A> {
 impl<A: Assemble> Reader<A> {
     pub(super) fn push(&mut self, mut data: impl Buf) -> Result<(), Error> {
         let length = data.remaining();
-        let Some(room) = self.room.checked_sub(length) else {
-            let message = "the answer is longer than `reply_limit` allows: raise it if that is wanted";
-            return Err(Error::provider(Kind::Unknown).with_phase(Phase::Body).with_message(message));
-        };
-        self.room = room;
+        self.room = self.room.checked_sub(length).ok_or_else(|| too_long(self.limit))?;
         while data.has_remaining() {
             let chunk = data.chunk();
-            self.parser.push(chunk);
+            let told = self.front.pass(chunk);
+            match self.front.form() {
+                Some(Form::Whole) if self.whole.len() + told.len() > self.limit => return Err(too_long(self.limit)),
+                Some(Form::Whole) => self.whole.extend_from_slice(told),
+                _ => self.parser.push(told),
+            }
             let taken = chunk.len();
             data.advance(taken);
         }
@@ -166,6 +203,7 @@ impl<A: Assemble> Reader<A> {
                 match stage {
                     Stage::Malformed if name != Some("error") => self.items.push(Item::Skipped),
                     Stage::Malformed | Stage::Failed => {
+                        self.items.truncate(first);
                         let error = self.classifier.frame_of(name, data, &self.headers);
                         let unknown = || Error::provider(Kind::Server).with_phase(Phase::Body);
                         return Err(error.unwrap_or_else(unknown));
@@ -216,6 +254,7 @@ impl<A: Assemble> Reader<A> {
     pub(super) fn end_of_body(&mut self) -> Result<(), Error> {
         match self.stage {
             Stage::Finished | Stage::Over => self.over(),
+            _ if self.front.form() == Some(Form::Whole) => self.stage = Stage::Over,
             _ => return Err(Error::provider(Kind::Transport).with_phase(Phase::Body)),
         }
         Ok(())
@@ -224,14 +263,19 @@ impl<A: Assemble> Reader<A> {
     /// Nothing more is read.
     pub(super) fn over(&mut self) {
         self.stage = Stage::Over;
+        self.estimate();
+        self.items.push(Item::End);
+        self.has_content = true;
+    }
+
+    /// Gives a guess where no usage was told.
+    pub(super) fn estimate(&mut self) {
         if self.usage.is_none() {
             let mut usage = Usage::new(self.request.estimate(), self.characters.div_ceil(4) as u64);
             usage.estimated = true;
             self.items.push(Item::Usage(usage));
             self.usage = Some(usage);
         }
-        self.items.push(Item::End);
-        self.has_content = true;
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     classify::{BODY_LIMIT, PATIENCE},
 };
 use bytes::Buf;
-use http::response::Parts;
+use http::{HeaderMap, Response, response::Parts};
 use http_body::Frame;
 use std::{error::Error as StdError, time::Duration};
 
@@ -40,6 +40,13 @@ impl Reading {
         // An announcement costs its writer nothing, so only so much is believed.
         let capacity = usize::try_from(announced).unwrap_or(usize::MAX).min(BODY_LIMIT);
         Ok(Self { head, body: Vec::with_capacity(capacity), limit, patience })
+    }
+
+    /// A success that was read already.
+    pub(super) fn whole(headers: HeaderMap, body: Vec<u8>) -> Self {
+        let (mut head, ()) = Response::new(()).into_parts();
+        head.headers = headers;
+        Self { head, limit: body.len(), body, patience: Duration::ZERO }
     }
 
     pub(super) fn is_success(&self) -> bool {
@@ -83,6 +90,15 @@ impl Reading {
         }
     }
 
+    /// Judges one that came in the place of a stream. It may hold one all the same, in a form of its own, or a page that says more than
+    /// that it is no reply.
+    pub(super) fn finish_streamed<D: Dialect>(&self, dialect: &D) -> Result<chat::Reply, Error> {
+        self.finish(dialect).map_err(|error| {
+            let told = dialect.classifier().stream(&self.head.headers, &self.body);
+            told.filter(|told| told.kind() != Kind::Transport).unwrap_or(error)
+        })
+    }
+
     /// Judges a body of which nothing more comes in time.
     pub(super) fn fall_silent<D: Dialect>(&self, dialect: &D) -> Result<chat::Reply, Error> {
         match self.is_success() {
@@ -101,7 +117,7 @@ impl Reading {
     }
 }
 
-fn too_long(limit: usize) -> Error {
+pub(super) fn too_long(limit: usize) -> Error {
     let message = format!("the answer is longer than {limit} bytes: raise `reply_limit` if that is wanted");
     Error::provider(Kind::Unknown).with_phase(Phase::Body).with_message(message)
 }

@@ -1,4 +1,7 @@
 //! One call, one send, and a typed end whatever comes back: in process and over real sockets.
+#[cfg(feature = "reqwest")]
+mod leaving;
+mod odd;
 mod streams;
 #[cfg(feature = "reqwest")]
 mod wire;

@@ -1,7 +1,7 @@
 //! Streams through a client, from a provider in virtual time.
 use super::*;
 use seawall::{
-    Gate, Stack,
+    Gate, Sink, Stack, What,
     provider::{Anthropic, Dialect},
     sim::{InProcess, Script},
 };
@@ -145,6 +145,33 @@ async fn a_stacks_limits_reach_the_client() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn each_limit_of_a_stream_that_was_reached_is_told_with_its_route() {
+    guarded(async {
+        for (script, expected) in [
+            ("[[fault]]\nsilence = \"before-head\"", (Phase::FirstByte, seconds(5))),
+            ("[[fault]]\nsilence = { after-tokens = 0 }", (Phase::Idle, seconds(7))),
+            ("[[fault]]\nsilence = { after-tokens = 8 }", (Phase::Idle, seconds(7))),
+            ("answer.stream = { first-token = \"60s\", keep-alive = \"1s\" }", (Phase::FirstToken, seconds(30))),
+        ] {
+            let provider = provider(script);
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let log = told.clone();
+            let sink = Sink::new(move |event| {
+                if let What::TimedOut { phase, limit } = event.what {
+                    log.lock().unwrap().push((event.route.map(str::to_owned), (phase, limit)));
+                }
+            });
+            let stack = Stack::chat(client(&provider)).name("a").max_retries(0).sink(sink);
+            let stack = stack.first_byte(seconds(5)).idle(seconds(7)).first_token(seconds(30)).build().unwrap();
+            let read = async { stack.ask(streamed()).await?.read().await };
+            assert_eq!(read.await.unwrap_err().kind(), Kind::Timeout);
+            assert_eq!(*told.lock().unwrap(), [(Some("a".to_owned()), expected)], "{script}");
+        }
+    })
+    .await;
+}
+
 /// Case 52.
 #[tokio::test(start_paused = true)]
 async fn a_token_a_second_for_as_long_as_it_takes_is_no_timeout() {
@@ -208,7 +235,7 @@ async fn behind_a_finish_reason_a_stream_is_over_at_once_or_within_a_second() {
             let mut reply = opened(&client(&provider), streamed()).await.unwrap();
             let (read, took) = timed(reply.read()).await;
             assert!(read.is_ok(), "{script}: {read:?}");
-            assert_eq!((took, provider.in_flight()), (seconds(most), 0), "{script}");
+            assert_eq!((took.as_secs(), provider.in_flight()), (most, 0), "{script}");
         }
     })
     .await;

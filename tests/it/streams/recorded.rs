@@ -109,7 +109,7 @@ async fn a_recorded_stream_that_is_cut_before_its_ending_is_never_a_success() {
     }
 }
 
-/// Those that speak neither dialect, and a page in the place of a stream, are for others.
+/// Those that speak neither dialect are for others.
 #[tokio::test]
 async fn the_streams_of_the_corpus_end_in_their_errors_however_they_are_cut() {
     let lines: Vec<_> = [crate::corpus::corpus(), crate::corpus::fixtures()].concat();
@@ -120,7 +120,6 @@ async fn the_streams_of_the_corpus_end_in_their_errors_however_they_are_cut() {
         let speaks = match provider {
             "anthropic" => Speaks::Anthropic(provider::Anthropic::without_key().name(provider.to_owned())),
             "bedrock" | "ollama" => continue,
-            _ if !body.contains("data:") && !body.is_empty() && !body.starts_with(':') => continue,
             _ => Speaks::OpenAi(provider::OpenAi::without_key().name(provider.to_owned())),
         };
         count += 1;
@@ -133,5 +132,5 @@ async fn the_streams_of_the_corpus_end_in_their_errors_however_they_are_cut() {
         }
     }
     println!("{count} streams");
-    assert!(count >= 5, "{count} streams");
+    assert!(count >= 30, "{count} streams");
 }
