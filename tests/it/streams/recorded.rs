@@ -50,7 +50,7 @@ async fn a_stream_is_put_together_to_the_answer_that_it_would_have_been_whole() 
 async fn however_a_stream_is_cut_into_chunks_its_items_are_the_same() {
     for Recorded { name, speaks, stream, .. } in recorded() {
         let whole = speaks.whole(&stream).await;
-        for size in (1..=stream.len()) {
+        for size in 1..=stream.len() {
             let read = speaks.read(chunks(stream.as_bytes(), size)).await;
             assert!(read.error.is_none() && read.skipped == 0, "{name} in chunks of {size}: {:?}", read.error);
             assert_eq!(read.items, whole.items, "{name} in chunks of {size}");
