@@ -42,7 +42,6 @@ fn stack(primary: &MockProvider, fallback: &MockProvider, recovery: Recovery, se
         .wait_at_most(seconds(3.0))
         .max_retries(2)
         .backoff(seawall::retry::Backoff::new(seconds(0.5), seconds(8.0)).unwrap())
-        .first_byte(seconds(30.0))
         .whole(seconds(30.0))
         .idle(seconds(30.0))
         .first_token(seconds(10.0))
