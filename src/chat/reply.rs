@@ -127,10 +127,10 @@ impl Reply {
     }
 
     /// Reads to the end. Then [`answer`](Self::answer) is all of it or, after an error, as much as came, with the usage that was
-    /// told until then.
+    /// told until then or an estimate.
     ///
     /// # Errors
-    /// What broke the stream.
+    /// What broke the stream. Where [`next`](Self::next) gave that already: one of kind [`Transport`](Kind::Transport), delivered.
     ///
     /// # Cancel safety
     /// Nothing is lost: the next call goes on where this one was dropped.
@@ -180,7 +180,8 @@ impl Reply {
         self.message().tool_calls()
     }
 
-    /// The tokens that it cost, where the provider said so.
+    /// The tokens that it cost, where the provider said so. A stream whose provider did not has an estimate at its end, or where it
+    /// broke, [marked](Usage::estimated) so.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.answer.usage()

@@ -67,7 +67,7 @@ impl<D, T> Client<D, T> {
         Self { dialect, inner, limits, sink: None, told, models, learned: None }
     }
 
-    /// Sets the longest answer that is read, in bytes; a longer one is an error. Default 32 MiB. A stream may bring eight times as
+    /// Sets the longest answer that is read, in bytes; a longer one is an error. Default 32 MiB. A stream may bring four times as
     /// much, since most of it stands around the words.
     #[must_use]
     pub fn reply_limit(mut self, bytes: usize) -> Self {

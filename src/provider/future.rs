@@ -10,7 +10,6 @@ use crate::{
     classify::next_frame,
     time::{self, Sleep},
 };
-use http::{header::CONTENT_TYPE, response::Parts};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use std::{
@@ -108,7 +107,7 @@ where
                     }
                     Poll::Ready(Ok(response)) => {
                         let (head, body) = response.into_parts();
-                        if let Some(request) = this.streamed.take().filter(|_| streams(&head)) {
+                        if let Some(request) = this.streamed.take().filter(|_| head.status.is_success()) {
                             let facts = Facts::new(this.dialect, head.headers, request);
                             let events = Events::new(this.dialect.assembler(), body, facts, *this.limits);
                             // The one box of a stream, in which the reply keeps it.
@@ -192,13 +191,6 @@ where
 /// Whoever fails below, it is this provider that a person reads about.
 pub(super) fn named<D: Dialect>(error: Error, dialect: &D) -> Error {
     if error.provider_name().is_some() { error } else { error.with_provider(dialect.name()) }
-}
-
-/// Whether the answer comes piece by piece, as it was asked for: some answer with a whole reply, or a whole error, all the same.
-fn streams(head: &Parts) -> bool {
-    let kind = head.headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
-    let is = |name: &[u8]| kind.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-    head.status.is_success() && !is(b"application/json")
 }
 
 impl<D: Dialect, F, B> fmt::Debug for ResponseFuture<D, F, B> {

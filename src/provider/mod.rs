@@ -21,7 +21,9 @@
 //! A request that says [`stream`](crate::chat::Request::stream) is answered with the first content, and read by
 //! [`Reply::next`](crate::chat::Reply::next). An error in its place is an ordinary one. The end is judged by the protocol: OpenAI's
 //! is a finish reason, with or without `[DONE]`, Anthropic's `message_stop`; behind a finish reason a usage may follow within a
-//! second. Any other end is a failure of kind [`Transport`](crate::Kind::Transport), delivered. An event of up to 8 MiB is
+//! second. Any other end is a failure of kind [`Transport`](crate::Kind::Transport), delivered. Where no usage was told, an estimate
+//! comes before either end. Behind its ending a stream is read on for at most 20 ms, so that its connection serves the next request.
+//! A whole reply in the place of a stream is one, whatever its content type; JSON of an error, or a page, is that failure. An event of up to 8 MiB is
 //! read; a longer one is such a failure too, and one that is no JSON of the dialect is passed over and
 //! [counted](crate::chat::Reply::skipped). A dialect of your own brings an [`Assemble`] for its events.
 //!

@@ -18,7 +18,7 @@ use std::{borrow::Cow, error::Error as StdError, mem, sync::Arc};
 const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 
 /// Of the limit of a reply. OpenAI writes some 330 bytes around each token, and an answer may have 128,000 of them.
-const AROUND: usize = 8;
+const AROUND: usize = 4;
 
 /// All that needs no pinning.
 pub(super) struct Reader<A> {

@@ -24,8 +24,8 @@ fn pieces(text: &'static str, size: usize) -> Frames {
     Frames { frames: frames.collect(), ..Frames::default() }
 }
 
-const TYPES: [Option<&str>; 4] =
-    [None, Some("text/plain; charset=utf-8"), Some("text/event-stream"), Some("text/html")];
+const TYPES: [Option<&str>; 5] =
+    [None, Some("text/plain; charset=utf-8"), Some("text/event-stream"), Some("text/html"), Some("application/json")];
 
 #[tokio::test]
 async fn json_in_the_place_of_a_stream_is_read_as_what_it_is_whatever_its_type() {
@@ -59,6 +59,16 @@ async fn json_in_the_place_of_a_stream_is_read_as_what_it_is_whatever_its_type()
 
 const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"wave \"}}]}\n\n";
 const FINISH: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+
+/// Some proxies label whatever they pass on as JSON.
+#[tokio::test]
+async fn a_stream_under_another_type_is_read_as_one_all_the_same() {
+    for kind in [None, Some("application/json"), Some("text/plain")] {
+        let reply = ask(&canned(kind, frames([Ok(": ping\n\n"), Ok(WORD), Ok(FINISH)])), streamed()).await.unwrap();
+        assert!(reply.is_stream());
+        assert_eq!(reply.collect().await.unwrap().message().text(), "wave ", "{kind:?}");
+    }
+}
 
 #[tokio::test]
 async fn the_usage_of_a_stream_that_breaks_is_an_estimate_where_none_was_told() {
