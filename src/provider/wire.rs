@@ -106,6 +106,32 @@ pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ser
     }
 }
 
+/// What is no text. serde writes a text that stands in the place of something else into its error, at several times its length.
+pub(super) struct Lean<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lean<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        match raw.get().starts_with('"') {
+            true => Err(D::Error::custom("a text")),
+            false => serde_json::from_str(raw.get()).map(Self).map_err(|_| D::Error::custom("something else")),
+        }
+    }
+}
+
+/// A field that may be left out: see [`Lean`].
+pub(super) fn lean<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<Lean<T>>::deserialize(deserializer)?.map(|Lean(value)| value))
+}
+
+/// A whole answer: see [`Lean`].
+pub(super) fn whole<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, serde_json::Error> {
+    match bare(body) {
+        [b'"', ..] => Err(serde_json::Error::custom("a text")),
+        body => serde_json::from_slice(body),
+    }
+}
+
 /// Whether an object has other fields than these.
 pub(super) fn has_more(object: &RawValue, known: &[&str]) -> bool {
     any_field(object, |name| !known.contains(&name))
@@ -116,7 +142,8 @@ pub(super) fn has_field(object: &RawValue, field: &str) -> bool {
 }
 
 fn any_field(object: &RawValue, is_one: impl Fn(&str) -> bool) -> bool {
-    serde_json::Deserializer::from_str(object.get()).deserialize_map(AnyField(is_one)).unwrap_or_default()
+    let is_object = object.get().starts_with('{');
+    is_object && serde_json::Deserializer::from_str(object.get()).deserialize_map(AnyField(is_one)).unwrap_or_default()
 }
 
 struct AnyField<F>(F);
@@ -142,7 +169,8 @@ impl<'de, F: Fn(&str) -> bool> Visitor<'de> for AnyField<F> {
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 pub(super) fn has_items(list: &RawValue) -> bool {
-    from_raw::<Vec<IgnoredAny>>(list).is_ok_and(|items| !items.is_empty()) // which take no room
+    // Which take no room.
+    list.get().starts_with('[') && from_raw::<Vec<IgnoredAny>>(list).is_ok_and(|items| !items.is_empty())
 }
 
 /// Hands over the items of a list, one by one, up to the first that is refused.
@@ -152,6 +180,9 @@ pub(super) fn each<'a>(
     list: &'a RawValue,
     take: impl FnMut(&'a RawValue) -> Result<(), serde_json::Error>,
 ) -> Result<(), serde_json::Error> {
+    if !list.get().starts_with('[') {
+        return Err(serde_json::Error::custom("not a list"));
+    }
     let mut refused = None;
     let read = serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, refused: &mut refused });
     refused.map_or(read, Err)

@@ -99,6 +99,34 @@ fn what_is_kept() {
         (r#"{"content":[{"type":"x","y":"#, "[", ""),
     ];
     let anthropic = anthropic.map(|(open, part, close)| times(&Anthropic::without_key(), open, part, close));
+    // A text where something else belongs, of letters that an error would write at six times their length.
+    for (open, close) in [
+        ("\"", "\""),
+        (r#"{"choices":""#, r#""}"#),
+        (r#"{"choices":[""#, r#""]}"#),
+        (r#"{"choices":[{"message":""#, r#""}]}"#),
+        (r#"{"choices":[{"message":{"tool_calls":""#, r#""}}]}"#),
+        (r#"{"choices":[{"message":{"tool_calls":[""#, r#""]}}]}"#),
+        (r#"{"choices":[{"message":{"tool_calls":[{"function":""#, r#""}]}}]}"#),
+        (r#"{"choices":[{"message":{"content":"","annotations":""#, r#""}}]}"#),
+        (r#"{"choices":[{"message":{}}],"usage":""#, r#""}"#),
+        (r#"{"choices":[{"message":{}}],"usage":{"prompt_tokens":""#, r#""}}"#),
+        (r#"{"choices":[{"message":{}}],"usage":{"prompt_tokens_details":""#, r#""}}"#),
+    ] {
+        times(&OpenAi::without_key(), open, "\u{7f}", close);
+    }
+    for (open, close) in [
+        ("\"", "\""),
+        (r#"{"content":""#, r#""}"#),
+        (r#"{"content":[""#, r#""]}"#),
+        (r#"{"content":[{"type":"text","text":"a","citations":""#, r#""}]}"#),
+        (r#"{"content":[{"type":"tool_use","id":"a","name":"b","input":{},"caller":""#, r#""}]}"#),
+        (r#"{"content":[],"usage":""#, r#""}"#),
+        (r#"{"content":[],"usage":{"input_tokens":""#, r#""}}"#),
+        (r#"{"content":[],"usage":{"output_tokens_details":""#, r#""}}"#),
+    ] {
+        times(&Anthropic::without_key(), open, "\u{7f}", close);
+    }
     // So many that every one of them is still kept.
     let unknown = [blocks, &r#"{"type":"x"},"#.repeat(1023), r#"{"type":"x"}]}"#].concat();
     let asked = decoding(&Anthropic::without_key(), unknown.as_bytes());

@@ -14,7 +14,7 @@ use crate::{
     provider::{
         Assemble, Stage,
         text::{is_void, said},
-        wire::{from_raw, object},
+        wire::object,
     },
 };
 use serde_json::value::RawValue;
@@ -121,7 +121,7 @@ impl Assembler {
     }
 
     fn count(&mut self, usage: Option<&RawValue>, items: &mut Vec<Item>) {
-        if let Some(later) = usage.and_then(|raw| from_raw::<Counts>(raw).ok()) {
+        if let Some(later) = usage.and_then(|raw| object::<Counts>(raw).ok()) {
             self.counts.merge(later);
             items.extend(self.counts.usage().map(Item::Usage));
         }

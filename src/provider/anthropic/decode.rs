@@ -2,7 +2,7 @@
 use crate::{
     Error, Kind, Usage,
     chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
-    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, has_more, object, unreadable, word},
+    provider::wire::{NO_TEXT, each, from_raw, has_items, has_more, lean, object, unreadable, whole, word},
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use std::{borrow::Cow, sync::Arc};
 pub(super) const UNKNOWN: usize = 1024;
 
 pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
-    let wire: Completion<'_> = serde_json::from_slice(bare(body)).map_err(|error| unreadable(&error))?;
+    let wire: Completion<'_> = whole(body).map_err(|error| unreadable(&error))?;
     let Some(content) = wire.content else {
         return Err(Error::provider(Kind::Server).with_message("the answer has no content"));
     };
@@ -40,7 +40,7 @@ pub(super) fn finish_reason(word: Box<str>) -> FinishReason {
 }
 
 fn usage(raw: &RawValue) -> Option<Usage> {
-    from_raw::<Counts>(raw).ok()?.usage()
+    object::<Counts>(raw).ok()?.usage()
 }
 
 impl Counts {
@@ -176,14 +176,20 @@ struct Called<'a> {
 
 #[derive(Default, Deserialize)]
 pub(super) struct Counts {
+    #[serde(default, deserialize_with = "lean")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     output_tokens_details: Option<Details>,
 }
 
 #[derive(Deserialize)]
 struct Details {
+    #[serde(default, deserialize_with = "lean")]
     thinking_tokens: Option<u64>,
 }

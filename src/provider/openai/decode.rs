@@ -2,7 +2,7 @@
 use crate::{
     Error, Kind, Usage,
     chat::{Answer, FinishReason, Message, Native, Part, Reasoning, Reply, Role, Text, ToolCall},
-    provider::wire::{NO_TEXT, bare, each, from_raw, has_items, has_more, object, unreadable, word},
+    provider::wire::{Lean, NO_TEXT, each, from_raw, has_items, has_more, lean, object, unreadable, whole, word},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -13,7 +13,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 
 /// Reads the first choice.
 pub(super) fn reply(body: &[u8], provider: &str) -> Result<Reply, Error> {
-    let wire: Completion<'_> = serde_json::from_slice(bare(body)).map_err(|error| unreadable(&error))?;
+    let wire: Completion<'_> = whole(body).map_err(|error| unreadable(&error))?;
     let Some(choice) = wire.choices.and_then(|choices| choices.0) else {
         return Err(Error::provider(Kind::Server).with_message("the answer has no choices"));
     };
@@ -58,7 +58,7 @@ fn message(spoken: Spoken<'_>, provider: &str) -> Result<Message, serde_json::Er
         Ok(())
     })?;
     parts.extend(refusal.map(Part::Refusal));
-    each_call(spoken.tool_calls, |raw, Call { id, function }| {
+    each_call(spoken.tool_calls, |raw, Call { id, function: Lean(function) }| {
         let arguments = function.arguments.map(argument_text).transpose()?.unwrap_or_default();
         let id = id.map(from_raw::<Box<str>>).transpose()?.unwrap_or_default();
         let call = ToolCall::new(id, from_raw::<Box<str>>(function.name)?, arguments);
@@ -132,7 +132,7 @@ fn argument_text(arguments: &RawValue) -> Result<Box<str>, serde_json::Error> {
 
 /// Counts that cannot be read are left out for the same reason.
 pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
-    let counts: Counts = from_raw(raw).ok()?;
+    let counts: Counts = object(raw).ok()?;
     let mut usage = Usage::new(counts.prompt_tokens?, counts.completion_tokens.unwrap_or_default());
     let prompt = counts.prompt_tokens_details.unwrap_or_default();
     usage.cached = prompt.cached_tokens.or(counts.prompt_cache_hit_tokens).unwrap_or_default();
@@ -148,7 +148,7 @@ struct Completion<'a> {
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     model: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "lean")]
     choices: Option<First<Choice<'a>>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
@@ -173,7 +173,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<First<T>, A::Error> {
-        let first = items.next_element()?;
+        let first = items.next_element()?.map(|Lean(first)| first);
         while first.is_some() && items.next_element::<IgnoredAny>()?.is_some() {}
         Ok(First(first))
     }
@@ -181,7 +181,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "lean")]
     message: Option<Spoken<'a>>,
     #[serde(borrow)]
     finish_reason: Option<&'a RawValue>,
@@ -223,7 +223,7 @@ struct Call<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
-    function: Called<'a>,
+    function: Lean<Called<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -236,16 +236,24 @@ struct Called<'a> {
 
 #[derive(Deserialize)]
 struct Counts {
+    #[serde(default, deserialize_with = "lean")]
     prompt_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     completion_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     prompt_tokens_details: Option<Details>,
+    #[serde(default, deserialize_with = "lean")]
     completion_tokens_details: Option<Details>,
+    #[serde(default, deserialize_with = "lean")]
     prompt_cache_hit_tokens: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
 struct Details {
+    #[serde(default, deserialize_with = "lean")]
     cached_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     cache_write_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lean")]
     reasoning_tokens: Option<u64>,
 }
