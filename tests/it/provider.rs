@@ -322,11 +322,17 @@ fn an_answer_cut_anywhere_is_no_answer() {
 
 #[test]
 fn what_cannot_be_read_tells_its_place_and_none_of_its_words() {
-    let error = decoded(r#"{"choices":[{"message":{"content":"x","tool_calls":"my secret diary"}}]}"#).unwrap_err();
-    assert_eq!((error.kind(), error.is_delivered()), (Kind::Unknown, false));
-    let told = format!("{error} {error:?} {}", error.message().unwrap());
-    assert!(told.contains("line 1, column ") && !told.contains("diary"), "{told}");
-    assert!(std::error::Error::source(&error).is_none());
+    for (body, place) in [
+        (r#"{"choices":"my secret diary"}"#, "line 1, column "),
+        (r#"{"choices":[{"message":"my secret diary"}]}"#, "line 1, column "),
+        (r#"{"choices":[{"message":{"content":"x","tool_calls":"my secret diary"}}]}"#, "not of this dialect"),
+    ] {
+        let error = decoded(body).unwrap_err();
+        assert_eq!((error.kind(), error.is_delivered()), (Kind::Unknown, false));
+        let told = format!("{error} {error:?} {}", error.message().unwrap());
+        assert!(told.contains(place) && !told.contains("diary"), "{told}");
+        assert!(std::error::Error::source(&error).is_none());
+    }
 }
 
 #[test]
