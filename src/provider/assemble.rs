@@ -18,8 +18,9 @@ pub enum Stage {
 
 /// Puts the events of one streamed answer together: made for each by [`Dialect::assembler`](super::Dialect::assembler).
 ///
-/// It gives text as it comes; tool calls and thoughts once they are whole, and those that never are not at all. Every call and
-/// every thought is given before [`Item::Finish`], and [`Item::End`] never: whoever reads the stream knows when it is over.
+/// It gives text as it comes; tool calls and thoughts once they are whole, and those that never are not at all. Calls and
+/// thoughts are given before [`Item::Finish`], but for those that a server sends behind it, and [`Item::End`] never: whoever reads
+/// the stream knows when it is over.
 pub trait Assemble: Send + 'static {
     /// Reads one event: its name, and its data lines joined by line feeds. What it means goes to the end of `items`.
     fn event(&mut self, name: Option<&str>, data: &[u8], items: &mut Vec<Item>) -> Stage;
