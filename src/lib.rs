@@ -51,6 +51,7 @@ mod usage;
 
 pub mod chat;
 pub mod provider;
+pub mod serve;
 #[cfg(feature = "mock-provider")]
 #[cfg_attr(docsrs, doc(cfg(feature = "mock-provider")))]
 pub mod sim;

@@ -1,7 +1,8 @@
 use super::{Item, Message, Part, Role};
 use crate::Usage;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// What a model answered, whole or as far as a stream was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,6 +12,8 @@ pub struct Answer {
     usage: Option<Usage>,
     model: Option<Box<str>>,
     id: Option<Box<str>>,
+    #[serde(skip)]
+    received: Option<(&'static str, Bytes)>,
 }
 
 /// Why the model stopped.
@@ -34,7 +37,7 @@ impl Answer {
     /// An answer of this message.
     #[must_use]
     pub fn new(message: Message) -> Self {
-        Self { message, finish_reason: None, usage: None, model: None, id: None }
+        Self { message, finish_reason: None, usage: None, model: None, id: None, received: None }
     }
 
     /// Sets why the model stopped.
@@ -89,6 +92,52 @@ impl Answer {
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
+    }
+
+    /// Keeps the body that it was made of, and the [form of the wire](crate::provider::Dialect::protocol) that it is of.
+    #[must_use]
+    pub fn with_received(self, protocol: &'static str, body: impl Into<Bytes>) -> Self {
+        Self { received: Some((protocol, body.into())), ..self }
+    }
+
+    /// The body as it was received, if it is of this form of the wire, where [`Request::received`](super::Request::received) asked
+    /// for it.
+    #[must_use]
+    pub fn received(&self, protocol: &str) -> Option<&Bytes> {
+        self.received.as_ref().filter(|(form, _)| *form == protocol).map(|(_, body)| body)
+    }
+
+    /// The items of a stream that gives this answer, each text in one piece, up to [`Item::End`].
+    #[must_use]
+    pub fn items(&self) -> Vec<Item> {
+        let started = Item::Started { id: self.id().map(Arc::from), model: self.model().map(Arc::from) };
+        let mut items = vec![started];
+        let mut calls = 0;
+        for part in self.message.parts() {
+            match part {
+                Part::Text(text) => {
+                    items.push(Item::Text(text.as_str().into()));
+                    items.extend(text.citations().cloned().map(Item::Citations));
+                }
+                Part::Reasoning(thoughts) => {
+                    items.push(Item::Reasoning(thoughts.text().into()));
+                    items.push(Item::Thought(thoughts.clone()));
+                }
+                Part::Refusal(text) => items.push(Item::Refusal(text.as_str().into())),
+                Part::ToolCall(call) => {
+                    let (name, arguments) = (call.name().into(), call.arguments().into());
+                    items.push(Item::Calling { index: calls, name, arguments });
+                    items.push(Item::ToolCall(call.clone()));
+                    calls += 1;
+                }
+                Part::Native(block) => items.push(Item::Native(block.clone())),
+                Part::Image(_) | Part::Document(_) | Part::ToolResult(_) => {}
+            }
+        }
+        items.extend(self.usage.map(Item::Usage));
+        items.extend(self.finish_reason.clone().map(Item::Finish));
+        items.push(Item::End);
+        items
     }
 
     /// Adds an item of a stream.

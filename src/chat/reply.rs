@@ -3,6 +3,7 @@ use super::{
     stream::{Begun, Checked, Items},
 };
 use crate::{Error, Guard, Held, Kind, Outcome, Phase, Seen, Show, Trail, Usage};
+use bytes::Bytes;
 use futures_core::Stream;
 use std::{
     borrow::Cow,
@@ -211,8 +212,8 @@ impl Reply {
         &self.trail
     }
 
-    /// The next item as it comes, those that readers never see included.
-    pub(super) fn poll_item(&mut self, cx: &mut Cx<'_>) -> Poll<Option<Result<Item, Error>>> {
+    /// The next item as it comes, those that readers never see included, and past the answer that this keeps.
+    pub(crate) fn poll_item(&mut self, cx: &mut Cx<'_>) -> Poll<Option<Result<Item, Error>>> {
         let Rest::Items(items) = &mut self.rest else { return Poll::Ready(None) };
         items.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().poll_next(cx)
     }
@@ -225,6 +226,10 @@ impl Reply {
     pub(super) fn with_rest(mut self, items: Items) -> Self {
         self.rest = Rest::Items(Mutex::new(items));
         self
+    }
+
+    pub(crate) fn with_received(self, protocol: &'static str, body: Bytes) -> Self {
+        Self { answer: self.answer.with_received(protocol, body), ..self }
     }
 
     pub(super) fn prepend(&mut self, trail: Trail) {

@@ -51,7 +51,7 @@ struct Asked {
     extra: Vec<(Box<str>, Box<str>, Value)>,
     tenant: Option<Arc<str>>,
     stream: bool,
-    events: bool,
+    received: bool,
     #[serde(skip)]
     kept: Kept,
 }
@@ -169,11 +169,12 @@ impl Request {
         self.set(|asked| asked.stream = true)
     }
 
-    /// Has it come piece by piece, with each event as the provider sent it in front of what it means: for a proxy that hands
-    /// them on.
+    /// Has what is received come along as it came: each event of a stream in front of what it means, as
+    /// [`Item::Event`](super::Item::Event), and the body of a whole answer as [`Answer::received`](super::Answer::received). For a
+    /// proxy that hands them on.
     #[must_use]
-    pub fn events(self) -> Self {
-        self.set(|asked| (asked.stream, asked.events) = (true, true))
+    pub fn received(self) -> Self {
+        self.set(|asked| asked.received = true)
     }
 
     /// Says for whom the call is made, for limits and credit by tenant, which are to come. It is never sent.

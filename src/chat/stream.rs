@@ -56,9 +56,10 @@ pub enum Item {
     Finish(FinishReason),
     /// An event that nobody could read was passed over: see [`Reply::skipped`](super::Reply::skipped). Hidden from readers.
     Skipped,
-    /// An event as it was received, in front of what it means, where [`Request::events`](super::Request::events) asked for
-    /// it: its name, and its data.
+    /// An event as it was received, in front of what it means, where [`Request::received`](super::Request::received) asked for it.
     Event {
+        /// The [form of the wire](crate::provider::Dialect::protocol) that it is of; empty where it is nobody else's.
+        protocol: &'static str,
         /// The `event` field.
         name: Option<Arc<str>>,
         /// The `data` lines, joined by line feeds.

@@ -62,7 +62,7 @@ pub struct Client<D, T> {
 impl<D, T> Client<D, T> {
     /// Speaks `dialect` over `inner`.
     pub fn new(dialect: D, inner: T) -> Self {
-        let limits = Limits { reply: REPLY_LIMIT, idle: IDLE, first_byte: FIRST_BYTE };
+        let limits = Limits { reply: REPLY_LIMIT, idle: IDLE, first_byte: FIRST_BYTE, keeps_body: false };
         let (told, models) = (Told::default(), Models::default());
         Self { dialect, inner, limits, sink: None, told, models, learned: None }
     }
@@ -204,7 +204,7 @@ where
         match self.dialect.encode(&request, &mut fit) {
             Ok(mut encoded) => {
                 self.tell(&request, &fit);
-                let mut limits = self.limits;
+                let mut limits = Limits { keeps_body: request.wants_received(), ..self.limits };
                 if let Some(context) = request.context() {
                     Http.set_context(&mut encoded, context);
                     limits.first_byte = context.first_byte.unwrap_or(limits.first_byte);

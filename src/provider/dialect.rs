@@ -93,6 +93,12 @@ pub trait Dialect: Clone + Send + 'static {
     /// The provider's name, for people and for the fields of [`extra`](chat::Request::extra).
     fn name(&self) -> Cow<'static, str>;
 
+    /// The form of the wire, which several providers have in common, such as `openai`: what was
+    /// [received](chat::Request::received) is handed on as it came only to callers who speak the same. Default: nobody else does.
+    fn protocol(&self) -> &'static str {
+        ""
+    }
+
     /// Puts streamed answers together.
     type Assembler: Assemble;
 

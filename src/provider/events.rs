@@ -67,8 +67,8 @@ where
 
     /// What came in the place of a stream.
     pub(super) fn take_whole(self: Pin<&mut Self>) -> Option<Reading> {
-        let (headers, body) = self.project().reader.take_whole()?;
-        Some(Reading::whole(headers, body))
+        let (headers, body, keeps_body) = self.project().reader.take_whole()?;
+        Some(Reading::whole(headers, body, keeps_body))
     }
 
     /// Reads on to the end of the body, if that is near.

@@ -50,6 +50,8 @@ pub(super) struct Limits {
     pub(super) idle: Duration,
     /// To the head of one that is to come piece by piece.
     pub(super) first_byte: Duration,
+    /// Whether the body of a whole reply stays with it.
+    pub(super) keeps_body: bool,
 }
 
 pin_project! {

@@ -33,6 +33,7 @@ pub(super) struct Reader<A> {
     stage: Stage,
     has_content: bool,
     provider: Cow<'static, str>,
+    protocol: &'static str,
     classifier: Classifier,
     headers: HeaderMap,
     request: Request,
@@ -48,6 +49,7 @@ pub(super) struct Reader<A> {
 /// What a stream is read with.
 pub(super) struct Facts {
     provider: Cow<'static, str>,
+    protocol: &'static str,
     classifier: Classifier,
     headers: HeaderMap,
     request: Request,
@@ -64,7 +66,8 @@ impl Facts {
         let asks = request.extras(&provider).any(|(field, _)| field == "stream_options");
         let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
         let has_lines = [&b"application/x-ndjson"[..], b"application/jsonl"].iter().any(|name| kind.starts_with(name));
-        Self { provider, classifier: dialect.classifier().clone(), headers, request, hides_usage: !asks, has_lines }
+        let (protocol, classifier) = (dialect.protocol(), dialect.classifier().clone());
+        Self { provider, protocol, classifier, headers, request, hides_usage: !asks, has_lines }
     }
 }
 
@@ -85,6 +88,7 @@ impl<A> Reader<A> {
             stage: Stage::More,
             has_content: false,
             provider: facts.provider,
+            protocol: facts.protocol,
             classifier: facts.classifier,
             headers: facts.headers,
             request: facts.request,
@@ -117,9 +121,9 @@ impl<A> Reader<A> {
     }
 
     /// What came in the place of a stream, once it is all there.
-    pub(super) fn take_whole(&mut self) -> Option<(HeaderMap, Vec<u8>)> {
-        let is_whole = self.front.form() == Some(Form::Whole);
-        is_whole.then(|| (mem::take(&mut self.headers), mem::take(&mut self.whole)))
+    pub(super) fn take_whole(&mut self) -> Option<(HeaderMap, Vec<u8>, bool)> {
+        let (is_whole, keeps_body) = (self.front.form() == Some(Form::Whole), self.request.wants_received());
+        is_whole.then(|| (mem::take(&mut self.headers), mem::take(&mut self.whole), keeps_body))
     }
 
     /// Whether the answer is all there, and its ending may come.
@@ -212,9 +216,9 @@ impl<A: Assemble> Reader<A> {
                     Stage::Over => self.stage = Stage::Over,
                     Stage::More | Stage::Finished => {}
                 }
-                if self.request.wants_events() && !(self.hides_usage && is_usage(&self.items[first..])) {
+                if self.request.wants_received() && !(self.hides_usage && is_usage(&self.items[first..])) {
                     let (name, data) = (name.map(Arc::from), Bytes::copy_from_slice(data));
-                    self.items.insert(first, Item::Event { name, data });
+                    self.items.insert(first, Item::Event { protocol: self.protocol, name, data });
                 }
             }
             Some(Err(error)) => {

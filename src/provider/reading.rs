@@ -4,7 +4,7 @@ use crate::{
     Error, Kind, Phase, chat,
     classify::{BODY_LIMIT, PATIENCE},
 };
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use http::{HeaderMap, Response, response::Parts};
 use http_body::Frame;
 use std::{error::Error as StdError, time::Duration};
@@ -16,6 +16,7 @@ pub(super) struct Reading {
     body: Vec<u8>,
     limit: usize,
     patience: Duration,
+    keeps_body: bool,
 }
 
 /// Whether a body is worth reading on.
@@ -39,14 +40,14 @@ impl Reading {
         }
         // An announcement costs its writer nothing, so only so much is believed.
         let capacity = usize::try_from(announced).unwrap_or(usize::MAX).min(BODY_LIMIT);
-        Ok(Self { head, body: Vec::with_capacity(capacity), limit, patience })
+        Ok(Self { head, body: Vec::with_capacity(capacity), limit, patience, keeps_body: limits.keeps_body })
     }
 
     /// A success that was read already.
-    pub(super) fn whole(headers: HeaderMap, body: Vec<u8>) -> Self {
+    pub(super) fn whole(headers: HeaderMap, body: Vec<u8>, keeps_body: bool) -> Self {
         let (mut head, ()) = Response::new(()).into_parts();
         head.headers = headers;
-        Self { head, limit: body.len(), body, patience: Duration::ZERO }
+        Self { head, limit: body.len(), body, patience: Duration::ZERO, keeps_body }
     }
 
     pub(super) fn is_success(&self) -> bool {
@@ -86,6 +87,10 @@ impl Reading {
         }
         match dialect.classifier().success(headers, &self.body) {
             Some(error) => Err(error),
+            None if self.keeps_body => {
+                let reply = dialect.decode(&self.head, &self.body)?;
+                Ok(reply.with_received(dialect.protocol(), Bytes::copy_from_slice(&self.body)))
+            }
             None => dialect.decode(&self.head, &self.body),
         }
     }

@@ -57,6 +57,7 @@
 // layers of them, `pave` puts these in their order, `paved` has the types that come of it; `service` is the stack itself,
 // `order` its `Debug`.
 mod ask;
+mod boxed;
 mod builder;
 mod leaf;
 mod order;
@@ -72,6 +73,7 @@ use paved::Whole;
 use settings::Settings;
 
 pub use ask::Ask;
+pub use boxed::Boxed;
 pub use builder::Builder;
 pub use leaf::Leaf;
 pub use pave::{Pave, Plan};

@@ -85,10 +85,10 @@ impl Request {
         self.asked.stream
     }
 
-    /// Whether its events are wanted too.
+    /// Whether what is received is wanted as it came.
     #[must_use]
-    pub fn wants_events(&self) -> bool {
-        self.asked.events
+    pub fn wants_received(&self) -> bool {
+        self.asked.received
     }
 
     /// For whom the call is made.

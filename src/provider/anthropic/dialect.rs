@@ -160,6 +160,10 @@ impl Dialect for Anthropic {
         self.0.endpoint.name().clone()
     }
 
+    fn protocol(&self) -> &'static str {
+        "anthropic"
+    }
+
     fn classifier(&self) -> &Classifier {
         self.0.endpoint.classifier()
     }

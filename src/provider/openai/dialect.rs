@@ -197,6 +197,10 @@ impl Dialect for OpenAi {
         self.0.endpoint.name().clone()
     }
 
+    fn protocol(&self) -> &'static str {
+        "openai"
+    }
+
     fn classifier(&self) -> &Classifier {
         self.0.endpoint.classifier()
     }

@@ -202,7 +202,7 @@ async fn usage_is_asked_for_hidden_from_who_did_not_ask_and_guessed_where_none_c
         assert!((10..20).contains(&usage.output), "{} for 50 characters", usage.output);
 
         let shown = async |request: chat::Request| {
-            let mut reply = opened(&client(&provider), request.events()).await.unwrap();
+            let mut reply = opened(&client(&provider), request.stream().received()).await.unwrap();
             let mut data = Vec::new();
             while let Some(item) = reply.next().await {
                 if let Item::Event { data: event, .. } = item.unwrap() {

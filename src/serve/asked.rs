@@ -1,0 +1,96 @@
+use super::{Body, Drain, Failure, Protocol};
+use crate::{
+    Error,
+    chat::{Reply, Request},
+};
+use bytes::Bytes;
+use http::{
+    HeaderName, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+};
+
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
+/// What a client of yours asked, and how it is answered.
+#[derive(Clone, Debug)]
+pub struct Asked<P> {
+    protocol: P,
+    request: Request,
+    drain: Option<Drain>,
+}
+
+impl<P: Protocol> Asked<P> {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// The response to give where it holds no request.
+    pub fn decode(protocol: P, body: &Bytes) -> Result<Self, Box<Response<Body>>> {
+        match protocol.decode(body) {
+            Ok(request) => Ok(Self { protocol, request: request.received(), drain: None }),
+            Err(error) => Err(Box::new(refuse(&protocol, &Failure::of(&error)))),
+        }
+    }
+
+    /// What to ask the stack: it shares its text with this.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Ends a streamed answer with this.
+    #[must_use]
+    pub fn drain(self, drain: &Drain) -> Self {
+        Self { drain: Some(drain.clone()), ..self }
+    }
+
+    /// The response to an answer, or to a failure. It resolves at once, but for an answer that comes in pieces and was to be whole.
+    pub async fn respond(&self, reply: Result<Reply, Error>) -> Response<Body> {
+        match self.reply(reply).await {
+            Ok(response) => response,
+            Err(error) => refuse(&self.protocol, &Failure::of(&error)),
+        }
+    }
+
+    async fn reply(&self, reply: Result<Reply, Error>) -> Result<Response<Body>, Error> {
+        let mut reply = reply?;
+        if self.request.is_stream() {
+            let body = Body::events(&self.protocol, &self.request, reply, self.drain.as_ref());
+            let mut response = Response::new(body);
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            return Ok(response);
+        }
+        reply.read().await?;
+        let answer = reply.answer();
+        let received = answer.received(self.protocol.name());
+        Ok(json(received.map_or_else(|| self.protocol.encode(&self.request, answer), Bytes::clone)))
+    }
+}
+
+/// The response that tells a failure.
+pub fn refuse<P: Protocol>(protocol: &P, failure: &Failure) -> Response<Body> {
+    let mut response = json(protocol.failure(failure));
+    *response.status_mut() = failure.status();
+    let headers = response.headers_mut();
+    if let (Some(seconds), Some(wait)) = (failure.retry_after_secs(), failure.retry_after()) {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        // Read by the SDKs in place of the other, which is rounded.
+        headers.insert(
+            RETRY_AFTER_MS,
+            HeaderValue::from(u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)),
+        );
+    }
+    if failure.status() != StatusCode::BAD_REQUEST {
+        // The SDKs ask again after any 5xx, whatever it means.
+        let again = if failure.is_retryable() { "true" } else { "false" };
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static(again));
+    }
+    response
+}
+
+fn json(body: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::whole(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
