@@ -49,6 +49,8 @@ mod shape;
 mod time;
 mod usage;
 
+#[cfg(feature = "tonic")]
+pub mod adapters;
 pub mod chat;
 pub mod provider;
 pub mod serve;

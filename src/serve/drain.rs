@@ -32,7 +32,7 @@ impl Drain {
         self.0.is_cancelled()
     }
 
-    pub(super) fn ended(&self) -> WaitForCancellationFutureOwned {
+    pub(crate) fn ended(&self) -> WaitForCancellationFutureOwned {
         self.0.clone().cancelled_owned()
     }
 }

@@ -1,0 +1,4 @@
+//! What fits seawall to crates of others: a module each, behind a feature of its name.
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+pub mod tonic;

@@ -1,0 +1,2 @@
+//! What fits seawall to crates of others.
+mod tonic;
