@@ -85,7 +85,8 @@ fn no_file_is_a_drawer() {
 
 #[test]
 fn no_file_is_long() {
-    for file in sources() {
+    // Written by a program, from a file that has its own length.
+    for file in sources().into_iter().filter(|file| !file.ends_with("generated.rs")) {
         let lines = without_tests(&read(&file)).lines().count();
         assert!(lines <= LONGEST, "{} has {lines} lines", file.display());
     }
