@@ -94,11 +94,10 @@ impl Events {
                     self.held = Some((name, data));
                 }
             }
-            Some(Ok(item)) => {
-                if !*self.is_handed_on.get_or_insert(false) {
-                    self.scribe.item(&item, &mut self.out);
-                }
-            }
+            Some(Ok(item)) => match *self.is_handed_on.get_or_insert(false) {
+                true => self.scribe.aside(&item),
+                false => self.scribe.item(&item, &mut self.out),
+            },
             Some(Err(error)) => {
                 self.is_over = true;
                 self.scribe.failure(&Failure::of(&error), &mut self.out);

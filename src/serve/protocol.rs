@@ -40,6 +40,11 @@ pub trait Scribe: Send + 'static {
     /// handed on as it came from its first item to its last, or not at all.
     fn received(&mut self, name: Option<&str>, data: &Bytes, out: &mut BytesMut);
 
+    /// What an event means that is handed on as it came, and is not to be written again: the usage, say.
+    fn aside(&mut self, item: &Item) {
+        let _ = item;
+    }
+
     /// A sign of life from a provider that lets its caller wait.
     fn alive(&mut self, out: &mut BytesMut);
 

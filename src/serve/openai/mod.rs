@@ -1,16 +1,26 @@
 //! Clients that speak OpenAI's chat completions.
-use super::{Failure, Protocol, Scribe, event};
+mod decode;
+mod encode;
+mod failure;
+mod scribe;
+mod turn;
+
+use super::{Failure, Protocol};
 use crate::{
-    Error, Invalid,
-    chat::{Answer, Item, Message, Request},
+    Error,
+    chat::{Answer, Request},
 };
-use bytes::{Bytes, BytesMut};
-use serde_json::{Value, json};
+use bytes::Bytes;
 use std::borrow::Cow;
 
+pub use scribe::Chunks;
+
 /// OpenAI's chat completions, as its clients and many others speak them.
+///
+/// Fields that seawall does not know go on to the provider of one name; system and developer messages become one system text, in
+/// their order. What nobody here can do is refused: several choices (`n`), audio, files by id, custom tools, and the functions that
+/// came before tools.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
 pub struct OpenAi {
     provider: Cow<'static, str>,
 }
@@ -41,55 +51,23 @@ impl Protocol for OpenAi {
     }
 
     fn decode(&self, body: &Bytes) -> Result<Request, Error> {
-        let body: Value = serde_json::from_slice(body).map_err(|_| Invalid::new("body", "is no JSON"))?;
-        let mut request = Request::new(body["model"].as_str().unwrap_or_default());
-        for message in body["messages"].as_array().into_iter().flatten() {
-            request = request.message(Message::user(message["content"].as_str().unwrap_or_default()));
-        }
-        Ok(if body["stream"] == true { request.stream() } else { request })
+        Ok(decode::request(body, &self.provider)?)
     }
 
-    fn encode(&self, _: &Request, answer: &Answer) -> Bytes {
-        json!({ "choices": [{ "message": { "role": "assistant", "content": answer.message().text() } }] })
-            .to_string()
-            .into()
+    fn encode(&self, request: &Request, answer: &Answer) -> Bytes {
+        encode::whole(request, answer)
     }
 
     fn failure(&self, failure: &Failure) -> Bytes {
-        json!({ "error": { "message": failure.message() } }).to_string().into()
+        failure::body(failure)
     }
 
     type Scribe = Chunks;
 
-    fn scribe(&self, _: &Request) -> Chunks {
-        Chunks
-    }
-}
-
-/// Writes chunks.
-#[derive(Debug)]
-pub struct Chunks;
-
-impl Scribe for Chunks {
-    fn item(&mut self, item: &Item, out: &mut BytesMut) {
-        if let Item::Text(text) = item {
-            event(None, json!({ "choices": [{ "delta": { "content": text } }] }).to_string().as_bytes(), out);
-        }
-    }
-
-    fn received(&mut self, name: Option<&str>, data: &Bytes, out: &mut BytesMut) {
-        event(name, data, out);
-    }
-
-    fn alive(&mut self, out: &mut BytesMut) {
-        out.extend_from_slice(b":\n\n");
-    }
-
-    fn end(&mut self, out: &mut BytesMut) {
-        event(None, b"[DONE]", out);
-    }
-
-    fn failure(&mut self, failure: &Failure, out: &mut BytesMut) {
-        event(None, json!({ "error": { "message": failure.message() } }).to_string().as_bytes(), out);
+    fn scribe(&self, request: &Request) -> Chunks {
+        let wants_usage = request
+            .extras(&self.provider)
+            .any(|(field, value)| field == "stream_options" && value["include_usage"] == true);
+        Chunks::new(request.model_name(), wants_usage)
     }
 }
