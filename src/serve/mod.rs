@@ -18,7 +18,7 @@ mod reading;
 mod anthropic;
 mod openai;
 
-pub use anthropic::Anthropic;
+pub use anthropic::{Anthropic, Events};
 pub use asked::{Asked, refuse};
 pub use body::Body;
 pub use drain::Drain;

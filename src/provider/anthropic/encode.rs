@@ -112,8 +112,6 @@ impl Settings<'_> {
         let (temperature, top_p) = self.request.sampling();
         match field {
             "model" | "messages" | "max_tokens" | "stream" => true,
-            "system" => self.system().is_some(),
-            "tools" => !self.request.tools().is_empty(),
             "tool_choice" => self.choice().is_some(),
             "temperature" => temperature.is_some(),
             "top_p" => top_p.is_some(),
@@ -124,7 +122,13 @@ impl Settings<'_> {
     }
 
     fn system(&self) -> Option<&str> {
-        self.request.system_text().filter(|text| !text.trim().is_empty())
+        self.request.system_text().filter(|text| !text.trim().is_empty() && !self.has_extra("system"))
+    }
+
+    /// Whether something stands in the place of what other providers are told: tools of Anthropic's own, say, or system text in
+    /// blocks of which some are to be cached.
+    fn has_extra(&self, field: &str) -> bool {
+        self.request.extras(self.provider).any(|(name, _)| name == field)
     }
 
     /// Blank ones are refused.
@@ -171,8 +175,7 @@ impl Settings<'_> {
 
     /// A choice is refused where there is nothing to choose from, so that one which changes nothing then is not sent.
     fn choice(&self) -> Option<Choice<'_>> {
-        let no_tools =
-            self.request.tools().is_empty() && !self.request.extras(self.provider).any(|(field, _)| field == "tools");
+        let no_tools = self.request.tools().is_empty() && !self.has_extra("tools");
         let one = self.request.parallel_calls() == Some(false);
         match self.request.chosen_tools() {
             ToolChoice::Auto | ToolChoice::Never if no_tools => None,
@@ -192,7 +195,7 @@ impl Serialize for Settings<'_> {
         map.serialize_entry("model", request.model_name())?;
         map.serialize_entry("max_tokens", &self.cap())?;
         optional(&mut map, "system", self.system())?;
-        if !request.tools().is_empty() {
+        if !request.tools().is_empty() && !self.has_extra("tools") {
             map.serialize_entry("tools", &Tools(request.tools()))?;
         }
         optional(&mut map, "tool_choice", self.choice())?;

@@ -1,0 +1,319 @@
+//! A streamed answer as Anthropic's messages give it.
+use super::{
+    encode::{Block, Input, Own, Tokens, id, stop_reason},
+    failure,
+};
+use crate::{
+    Usage,
+    chat::{FinishReason, Item},
+    serve::{Failure, Scribe, event},
+};
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// Writes the events of one streamed answer.
+#[derive(Debug)]
+pub struct Events {
+    id: Option<Arc<str>>,
+    model: Arc<str>,
+    has_begun: bool,
+    /// The number of the block that is open, or of the next.
+    index: u32,
+    open: Option<Open>,
+    has_calls: bool,
+    is_refused: bool,
+    finish: Option<FinishReason>,
+    usage: Option<Usage>,
+    /// Where the provider's own events are handed on: whether its ending was among them.
+    is_handed_on: bool,
+    has_stopped: bool,
+}
+
+/// What the block that is open holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+    /// One that is handed on as it came, of this number.
+    Received(u32),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event<'a> {
+    MessageStart { message: Start<'a> },
+    ContentBlockStart { index: u32, content_block: Block<'a> },
+    ContentBlockDelta { index: u32, delta: Delta<'a> },
+    ContentBlockStop { index: u32 },
+    MessageDelta { delta: Stop, usage: Tokens },
+    MessageStop,
+    Ping,
+}
+
+#[derive(Serialize)]
+struct Start<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    role: &'static str,
+    model: &'a str,
+    content: [(); 0],
+    stop_reason: (),
+    stop_sequence: (),
+    usage: Tokens,
+}
+
+#[derive(Serialize)]
+struct Stop {
+    stop_reason: &'static str,
+    stop_sequence: (),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Delta<'a> {
+    #[serde(rename = "text_delta")]
+    Text { text: &'a str },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'a str },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'a str },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: &'a str },
+    #[serde(rename = "citations_delta")]
+    Citations { citation: &'a RawValue },
+}
+
+impl Event<'_> {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::MessageStart { .. } => "message_start",
+            Self::ContentBlockStart { .. } => "content_block_start",
+            Self::ContentBlockDelta { .. } => "content_block_delta",
+            Self::ContentBlockStop { .. } => "content_block_stop",
+            Self::MessageDelta { .. } => "message_delta",
+            Self::MessageStop => "message_stop",
+            Self::Ping => "ping",
+        }
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(self.name().as_bytes());
+        out.extend_from_slice(b"\ndata: ");
+        // Writing to memory does not fail, and no name in it is anything but text.
+        let _ = serde_json::to_writer(out.writer(), self);
+        out.extend_from_slice(b"\n\n");
+    }
+}
+
+impl Events {
+    pub(super) fn new(model: &str) -> Self {
+        Self {
+            id: None,
+            model: model.into(),
+            has_begun: false,
+            index: 0,
+            open: None,
+            has_calls: false,
+            is_refused: false,
+            finish: None,
+            usage: None,
+            is_handed_on: false,
+            has_stopped: false,
+        }
+    }
+
+    fn begin(&mut self, out: &mut BytesMut) {
+        if self.has_begun {
+            return;
+        }
+        self.has_begun = true;
+        let id = self.id.get_or_insert_with(|| id().into());
+        let usage = Tokens(self.usage.unwrap_or_default());
+        let message = Start {
+            id,
+            kind: "message",
+            role: "assistant",
+            model: &self.model,
+            content: [],
+            stop_reason: (),
+            stop_sequence: (),
+            usage,
+        };
+        Event::MessageStart { message }.write(out);
+    }
+
+    /// Opens a block of this kind, where another or none is open.
+    fn open(&mut self, kind: Open, out: &mut BytesMut) {
+        if self.open == Some(kind) {
+            return;
+        }
+        self.close(out);
+        let content_block = Block::Own(match kind {
+            Open::Thinking => Own::Thinking { thinking: "", signature: "" },
+            Open::Text | Open::Received(_) => Own::Text { text: "", citations: None },
+        });
+        Event::ContentBlockStart { index: self.index, content_block }.write(out);
+        self.open = Some(kind);
+    }
+
+    fn close(&mut self, out: &mut BytesMut) {
+        if self.open.take().is_some() {
+            Event::ContentBlockStop { index: self.index }.write(out);
+            self.index += 1;
+        }
+    }
+
+    fn delta(&self, delta: Delta<'_>, out: &mut BytesMut) {
+        Event::ContentBlockDelta { index: self.index, delta }.write(out);
+    }
+
+    /// A block that is whole at once.
+    fn block(&mut self, content_block: Block<'_>, delta: Option<Delta<'_>>, out: &mut BytesMut) {
+        self.close(out);
+        Event::ContentBlockStart { index: self.index, content_block }.write(out);
+        if let Some(delta) = delta {
+            self.delta(delta, out);
+        }
+        Event::ContentBlockStop { index: self.index }.write(out);
+        self.index += 1;
+    }
+
+    fn text(&mut self, text: &str, out: &mut BytesMut) {
+        if !text.is_empty() {
+            self.open(Open::Text, out);
+            self.delta(Delta::Text { text }, out);
+        }
+    }
+}
+
+impl Scribe for Events {
+    fn item(&mut self, item: &Item, out: &mut BytesMut) {
+        match item {
+            Item::Started { id, model } => {
+                self.id = self.id.take().or_else(|| id.clone());
+                self.model = model.clone().unwrap_or_else(|| Arc::clone(&self.model));
+                return;
+            }
+            Item::Usage(usage) => {
+                self.usage = Some(*usage);
+                return;
+            }
+            Item::Finish(reason) => {
+                self.finish = Some(reason.clone());
+                return;
+            }
+            _ => self.begin(out),
+        }
+        match item {
+            Item::Text(text) => self.text(text, out),
+            Item::Refusal(text) => {
+                self.is_refused = true;
+                self.text(text, out);
+            }
+            Item::Reasoning(thinking) if !thinking.is_empty() => {
+                self.open(Open::Thinking, out);
+                self.delta(Delta::Thinking { thinking }, out);
+            }
+            Item::Thought(thoughts) => {
+                let native = thoughts.native().json_for("anthropic").filter(|json| json.get().starts_with('{'));
+                let signature = native.and_then(signature);
+                match (native, signature) {
+                    (_, Some(signature)) => {
+                        self.open(Open::Thinking, out);
+                        self.delta(Delta::Signature { signature: &signature }, out);
+                    }
+                    (Some(json), None) => self.block(Block::Native(json), None, out),
+                    (None, None) => {}
+                }
+                self.close(out);
+            }
+            Item::ToolCall(call) => {
+                self.has_calls = true;
+                let text = match Input::of(call.arguments()) {
+                    Input::Json(json) => json.get().to_owned(),
+                    Input::Nothing {} => String::new(),
+                    broken @ Input::Broken { .. } => serde_json::to_string(&broken).unwrap_or_default(),
+                };
+                let own = Own::ToolUse { id: call.id(), name: call.name(), input: Input::Nothing {} };
+                self.block(Block::Own(own), Some(Delta::InputJson { partial_json: &text }), out);
+            }
+            Item::Native(block) => {
+                if let Some(json) = block.json_for("anthropic") {
+                    self.block(Block::Native(json), None, out);
+                }
+            }
+            Item::Citations(cited) => {
+                let cited = cited.json_for("anthropic").and_then(|list| serde_json::from_str(list.get()).ok());
+                let cited: Vec<&RawValue> = cited.unwrap_or_default();
+                for citation in cited.into_iter().filter(|_| self.open == Some(Open::Text)) {
+                    self.delta(Delta::Citations { citation }, out);
+                }
+                // Behind what it cites, a text is whole.
+                self.close(out);
+            }
+            _ => {}
+        }
+    }
+
+    fn received(&mut self, name: Option<&str>, data: &Bytes, out: &mut BytesMut) {
+        self.is_handed_on = true;
+        match name {
+            Some("content_block_start") => self.open = Some(Open::Received(index(data))),
+            Some("content_block_stop") => self.open = None,
+            Some("message_stop") => self.has_stopped = true,
+            _ => {}
+        }
+        event(name, data, out);
+    }
+
+    fn alive(&mut self, out: &mut BytesMut) {
+        match self.has_begun || self.is_handed_on {
+            true => Event::Ping.write(out),
+            false => out.extend_from_slice(b": alive\n\n"),
+        }
+    }
+
+    fn end(&mut self, out: &mut BytesMut) {
+        if self.is_handed_on {
+            if !self.has_stopped {
+                Event::MessageStop.write(out);
+            }
+            return;
+        }
+        self.begin(out);
+        self.close(out);
+        let stop_reason = stop_reason(self.finish.as_ref(), self.has_calls, self.is_refused);
+        let usage = Tokens(self.usage.unwrap_or_default());
+        Event::MessageDelta { delta: Stop { stop_reason, stop_sequence: () }, usage }.write(out);
+        Event::MessageStop.write(out);
+    }
+
+    fn failure(&mut self, failure: &Failure, out: &mut BytesMut) {
+        if let Some(Open::Received(index)) = self.open {
+            self.index = index;
+        }
+        self.close(out);
+        event(Some("error"), &failure::body(failure), out);
+    }
+}
+
+fn signature(block: &RawValue) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Signed {
+        signature: String,
+    }
+    serde_json::from_str(block.get()).ok().map(|Signed { signature }| signature).filter(|it| !it.is_empty())
+}
+
+/// The number of a block, of an event that begins one.
+fn index(data: &[u8]) -> u32 {
+    #[derive(serde::Deserialize)]
+    struct Begun {
+        index: u32,
+    }
+    serde_json::from_slice(data).map_or(0, |Begun { index }| index)
+}
