@@ -49,7 +49,7 @@ mod shape;
 mod time;
 mod usage;
 
-#[cfg(feature = "tonic")]
+#[cfg(any(feature = "axum", feature = "tonic"))]
 pub mod adapters;
 pub mod chat;
 pub mod provider;

@@ -1,4 +1,7 @@
-use super::{Body, Drain, Failure, Protocol};
+use super::{
+    Body, Drain, Failure, Limits, Protocol,
+    reading::{Refused, read},
+};
 use crate::{
     Error,
     chat::{Reply, Request},
@@ -21,7 +24,21 @@ pub struct Asked<P> {
 }
 
 impl<P: Protocol> Asked<P> {
-    /// Reads a body.
+    /// Reads a request's body within the limits.
+    ///
+    /// # Errors
+    /// The response to give where it is too large, too slow, or holds no request.
+    ///
+    /// # Cancel safety
+    /// What was read is lost, as when a client hangs up.
+    pub async fn read<B: http_body::Body>(protocol: P, body: B, limits: Limits) -> Result<Self, Box<Response<Body>>> {
+        match read(body, limits).await {
+            Ok(body) => Self::decode(protocol, &body),
+            Err(Refused { failure }) => Err(Box::new(refuse(&protocol, &failure))),
+        }
+    }
+
+    /// Reads a body that is there.
     ///
     /// # Errors
     /// The response to give where it holds no request.

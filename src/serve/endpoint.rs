@@ -1,8 +1,4 @@
-use super::{
-    Asked, Body, Drain, Failure, Limits, Protocol,
-    reading::{Refused, read},
-    refuse,
-};
+use super::{Asked, Body, Drain, Failure, Limits, Protocol, refuse};
 use crate::{
     Error, Kind,
     chat::{Reply, Request},
@@ -87,15 +83,10 @@ where
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
-        let body = match read(request.into_body(), limits).await {
-            Ok(body) => body,
-            Err(Refused { failure }) => return refuse(&protocol, &failure),
-        };
-        let asked = match Asked::decode(protocol, &body) {
+        let asked = match Asked::read(protocol, request.into_body(), limits).await {
             Ok(asked) => asked,
             Err(response) => return *response,
         };
-        drop(body);
         let Some(drain) = drain else {
             return asked.respond(stack.oneshot(asked.request().clone()).await).await;
         };

@@ -1,0 +1,222 @@
+//! What can be set, on the command line or in the environment.
+use clap::Parser;
+use seawall::{
+    Invalid,
+    failover::On,
+    provider::{Anthropic, OpenAi, Preset, Reqwest},
+    recovery::Recovery,
+    serve::Limits,
+    stack::Boxed,
+};
+use std::{env, net::SocketAddr, str::FromStr, time::Duration};
+
+/// Serves /v1/chat/completions and /v1/messages over a stack of routes.
+#[derive(Parser, Debug)]
+pub(crate) struct Settings {
+    /// Where to listen; port 0 takes a free one, and the first line says which.
+    #[arg(long, env = "SEAWALL_LISTEN", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// A route: name=…,dialect=openai|anthropic or the name of a preset[,base-url=…][,key-env=NAME][,model=…]. Repeat it, in the order in
+    /// which they are asked; in the environment they stand apart by blanks.
+    #[arg(long = "route", env = "SEAWALL_ROUTES", value_delimiter = ' ', required = true)]
+    routes: Vec<RouteSettings>,
+    /// What fails over, beside refusals of our own: 429, overloaded, server, timeout, transport, quota.
+    #[arg(long, env = "SEAWALL_ON", value_delimiter = ',')]
+    on: Vec<Switch>,
+    /// How long a call may take in all, to the first content of a stream. Times are in seconds, such as 0.5.
+    #[arg(long, env = "SEAWALL_DEADLINE", value_parser = seconds)]
+    deadline: Option<Duration>,
+    /// How long the head of a stream may take.
+    #[arg(long, env = "SEAWALL_FIRST_BYTE", value_parser = seconds)]
+    first_byte: Option<Duration>,
+    /// How long the first content may take.
+    #[arg(long, env = "SEAWALL_FIRST_TOKEN", value_parser = seconds)]
+    first_token: Option<Duration>,
+    /// How long a stream may be silent.
+    #[arg(long, env = "SEAWALL_IDLE", value_parser = seconds)]
+    idle: Option<Duration>,
+    /// How long an attempt may take that answers whole.
+    #[arg(long, env = "SEAWALL_WHOLE", value_parser = seconds)]
+    whole: Option<Duration>,
+    #[arg(long, env = "SEAWALL_CONNECT_TIMEOUT", value_parser = seconds, default_value = "10")]
+    connect_timeout: Duration,
+    /// The longest wait that is worth more than a switch.
+    #[arg(long, env = "SEAWALL_WAIT_AT_MOST", value_parser = seconds, default_value = "0")]
+    wait_at_most: Duration,
+    /// What becomes of a stream that is cut: `fail` tells its reader, `restart` shows nothing before the end, and asks again.
+    #[arg(long, env = "SEAWALL_RECOVERY", default_value = "fail")]
+    recovery: OnCut,
+    /// How often a route is asked again.
+    #[arg(long, env = "SEAWALL_RETRIES", default_value_t = 2)]
+    pub(crate) retries: u32,
+    /// How many calls a route answers at once.
+    #[arg(long, env = "SEAWALL_CONCURRENCY")]
+    pub(crate) concurrency: Option<usize>,
+    /// The largest request, in bytes.
+    #[arg(long, env = "SEAWALL_BODY_LIMIT", default_value_t = 32 * 1024 * 1024)]
+    body_limit: usize,
+    /// How long answers may go on when the service is told to stop.
+    #[arg(long, env = "SEAWALL_GRACE", value_parser = seconds, default_value = "30")]
+    grace: Duration,
+}
+
+impl Settings {
+    pub(crate) fn routes(&self) -> &[RouteSettings] {
+        &self.routes
+    }
+
+    pub(crate) fn limits(&self) -> Result<Limits, Invalid> {
+        Limits::default().body(self.body_limit)
+    }
+
+    /// Whether a rate limit switches, and what else.
+    pub(crate) fn switches(&self) -> (bool, Vec<On>) {
+        let on = self.on.iter().filter_map(|switch| match switch {
+            Switch::RateLimit => None,
+            Switch::On(on) => Some(*on),
+        });
+        (self.on.iter().any(|switch| matches!(switch, Switch::RateLimit)), on.collect())
+    }
+
+    pub(crate) fn recovery(&self) -> Recovery {
+        match self.recovery {
+            OnCut::Fail => Recovery::Fail,
+            OnCut::Restart => Recovery::BufferThenRestart,
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
+    pub(crate) fn first_byte(&self) -> Option<Duration> {
+        self.first_byte
+    }
+
+    pub(crate) fn first_token(&self) -> Option<Duration> {
+        self.first_token
+    }
+
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        self.idle
+    }
+
+    pub(crate) fn whole(&self) -> Option<Duration> {
+        self.whole
+    }
+
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    pub(crate) fn wait_at_most(&self) -> Duration {
+        self.wait_at_most
+    }
+
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace
+    }
+}
+
+/// One route.
+#[derive(Clone, Debug)]
+pub(crate) struct RouteSettings {
+    pub(crate) name: String,
+    dialect: String,
+    base_url: Option<String>,
+    key_env: Option<String>,
+    pub(crate) model: Option<String>,
+}
+
+impl FromStr for RouteSettings {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut fields = [("name", None), ("dialect", None), ("base-url", None), ("key-env", None), ("model", None)];
+        for pair in text.split(',') {
+            let (field, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no field=value"))?;
+            let known = fields.iter_mut().find(|(name, _)| *name == field);
+            let (_, place) = known.ok_or_else(|| format!("there is no field `{field}`"))?;
+            *place = Some(value.to_owned()).filter(|value| !value.is_empty());
+        }
+        let [name, dialect, base_url, key_env, model] = fields.map(|(_, value)| value);
+        let dialect = dialect.ok_or("`dialect` is missing: openai, anthropic, or the name of a preset")?;
+        Ok(Self { name: name.unwrap_or_else(|| dialect.clone()), dialect, base_url, key_env, model })
+    }
+}
+
+impl RouteSettings {
+    /// A client in a box, so that routes of all dialects are of one type.
+    pub(crate) fn client(&self, http: Reqwest) -> Result<Boxed, String> {
+        let key = match &self.key_env {
+            Some(name) => Some(env::var(name).map_err(|_| format!("the variable {name} of `key-env` is not set"))?),
+            None => None,
+        };
+        if self.dialect == "anthropic" {
+            let dialect = key.map_or_else(Anthropic::without_key, Anthropic::new);
+            let dialect = match &self.base_url {
+                Some(url) => dialect.base_url(url.as_str()),
+                None => dialect,
+            };
+            return Ok(Boxed::new(dialect.over(http)));
+        }
+        let dialect = match (self.dialect.as_str(), key) {
+            ("openai", Some(key)) => OpenAi::new(key),
+            ("openai", None) => OpenAi::without_key(),
+            (name, key) => {
+                let preset = Preset::named(name).ok_or_else(|| format!("there is no dialect `{name}`"))?;
+                key.map_or_else(|| preset.without_key(), |key| preset.with_key(key))
+            }
+        };
+        let dialect = match &self.base_url {
+            Some(url) => dialect.base_url(url.as_str()),
+            None => dialect,
+        };
+        Ok(Boxed::new(dialect.over(http)))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Switch {
+    RateLimit,
+    On(On),
+}
+
+impl FromStr for Switch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "429" => Self::RateLimit,
+            "overloaded" => Self::On(On::Overloaded),
+            "server" => Self::On(On::Server),
+            "timeout" => Self::On(On::Timeout),
+            "transport" => Self::On(On::Transport),
+            "quota" => Self::On(On::QuotaExhausted),
+            _ => return Err("must be 429, overloaded, server, timeout, transport or quota".to_owned()),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum OnCut {
+    Fail,
+    Restart,
+}
+
+impl FromStr for OnCut {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "fail" => Ok(Self::Fail),
+            "restart" => Ok(Self::Restart),
+            _ => Err("must be fail or restart".to_owned()),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "must be seconds, such as 0.5".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
