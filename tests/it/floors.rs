@@ -162,8 +162,7 @@ fn may_import(from: &[String], to: &[String]) -> bool {
     match &*floor {
         "layers" => onto == "layers" && (at(from, 1).is_empty() || at(from, 1) == layer),
         "provider" => onto == "chat" || onto == "layers" && FOR_PROVIDERS.contains(&&*layer),
-        "agent" => onto == "chat",
-        "serve" => onto == "chat",
+        "agent" | "serve" => onto == "chat",
         "stack" => ["layers", "chat", "provider", "agent"].contains(&&*onto),
         "adapters" | "sim" => ["layers", "chat", "provider", "agent", "serve", "stack"].contains(&&*onto),
         _ => false, // words, chat, and what has no floor yet

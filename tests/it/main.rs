@@ -24,6 +24,7 @@ mod paced;
 mod provider;
 mod recovery;
 mod retry;
+mod serve;
 mod sim;
 mod sse;
 mod stack;

@@ -1,6 +1,7 @@
 //! Clients that speak Anthropic's messages.
 mod decode;
 mod encode;
+mod event;
 mod failure;
 mod scribe;
 mod tools;

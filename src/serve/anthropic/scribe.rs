@@ -1,6 +1,7 @@
 //! A streamed answer as Anthropic's messages give it.
 use super::{
     encode::{Block, Input, Own, Tokens, id, stop_reason},
+    event::{Delta, Event, Start, Stop},
     failure,
 };
 use crate::{
@@ -8,8 +9,7 @@ use crate::{
     chat::{FinishReason, Item},
     serve::{Failure, Scribe, event},
 };
-use bytes::{BufMut, Bytes, BytesMut};
-use serde::Serialize;
+use bytes::{Bytes, BytesMut};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -38,75 +38,6 @@ enum Open {
     Thinking,
     /// One that is handed on as it came, of this number.
     Received(u32),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Event<'a> {
-    MessageStart { message: Start<'a> },
-    ContentBlockStart { index: u32, content_block: Block<'a> },
-    ContentBlockDelta { index: u32, delta: Delta<'a> },
-    ContentBlockStop { index: u32 },
-    MessageDelta { delta: Stop, usage: Tokens },
-    MessageStop,
-    Ping,
-}
-
-#[derive(Serialize)]
-struct Start<'a> {
-    id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    role: &'static str,
-    model: &'a str,
-    content: [(); 0],
-    stop_reason: (),
-    stop_sequence: (),
-    usage: Tokens,
-}
-
-#[derive(Serialize)]
-struct Stop {
-    stop_reason: &'static str,
-    stop_sequence: (),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type")]
-enum Delta<'a> {
-    #[serde(rename = "text_delta")]
-    Text { text: &'a str },
-    #[serde(rename = "thinking_delta")]
-    Thinking { thinking: &'a str },
-    #[serde(rename = "signature_delta")]
-    Signature { signature: &'a str },
-    #[serde(rename = "input_json_delta")]
-    InputJson { partial_json: &'a str },
-    #[serde(rename = "citations_delta")]
-    Citations { citation: &'a RawValue },
-}
-
-impl Event<'_> {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::MessageStart { .. } => "message_start",
-            Self::ContentBlockStart { .. } => "content_block_start",
-            Self::ContentBlockDelta { .. } => "content_block_delta",
-            Self::ContentBlockStop { .. } => "content_block_stop",
-            Self::MessageDelta { .. } => "message_delta",
-            Self::MessageStop => "message_stop",
-            Self::Ping => "ping",
-        }
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(b"event: ");
-        out.extend_from_slice(self.name().as_bytes());
-        out.extend_from_slice(b"\ndata: ");
-        // Writing to memory does not fail, and no name in it is anything but text.
-        let _ = serde_json::to_writer(out.writer(), self);
-        out.extend_from_slice(b"\n\n");
-    }
 }
 
 impl Events {

@@ -204,7 +204,7 @@ async fn the_callers_timeout_is_the_calls_deadline() {
 #[tokio::test(start_paused = true)]
 async fn every_form_of_a_timeout_is_read_and_nonsense_passed_over() {
     for (header, wait) in
-        [("2H", 7200_000), ("3M", 180_000), ("7S", 7000), ("250m", 250), ("4000u", 4), ("99999999n", 99)]
+        [("2H", 7_200_000), ("3M", 180_000), ("7S", 7000), ("250m", 250), ("4000u", 4), ("99999999n", 99)]
     {
         let mut metadata = MetadataMap::new();
         metadata.insert("grpc-timeout", header.parse().unwrap());
