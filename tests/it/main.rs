@@ -1,7 +1,7 @@
 //! Behaviour, through the public API. No test sleeps for real but where a real socket is the point.
 #![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods, unreachable_pub)]
 
-#[cfg(feature = "tonic")]
+#[cfg(all(feature = "tonic", feature = "reqwest"))]
 mod adapters;
 mod attack;
 #[cfg(feature = "reqwest")]

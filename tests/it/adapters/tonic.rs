@@ -279,6 +279,35 @@ async fn a_server_that_stops_lets_streams_end_and_tells_those_that_do_not() {
     timeout(Duration::from_secs(5), served.server).await.expect("the server does not stop").unwrap();
 }
 
+#[cfg(feature = "axum")]
+#[tokio::test]
+async fn rest_and_grpc_share_a_port_and_a_stack() {
+    use seawall::{
+        adapters::axum::serve,
+        serve::{Endpoint, OpenAi as Completions},
+    };
+    let provider = MockProvider::start(Script::seeded(1).answer(Answer::default().text("Blue."))).await.unwrap();
+    let stack = Stack::chat(OpenAi::new("k").base_url(provider.base_url()).client().unwrap()).build().unwrap();
+    let grpc = tonic::service::Routes::new(ChatService::new(stack.clone()).into_server());
+    let rest = Endpoint::new(Completions::new(), stack);
+    let router = grpc.prepare().into_axum_router().route_service("/v1/chat/completions", rest);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(serve(listener, router).until(async { drop(stopped.await) }));
+
+    let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+    let reply = ChatClient::new(channel).ask(question()).await.unwrap().into_inner();
+    assert_eq!(reply.message.unwrap().parts, [text("Blue.")]);
+    let asked = r#"{"model":"m","messages":[{"role":"user","content":"?"}]}"#;
+    let url = format!("http://{address}/v1/chat/completions");
+    let answer = reqwest::Client::new().post(url).body(asked).send().await.unwrap().text().await.unwrap();
+    assert!(answer.contains("Blue."), "{answer}");
+    drop(stop);
+    timeout(Duration::from_secs(5), server).await.expect("it stops").unwrap().unwrap();
+    assert_eq!(provider.seen(), 2);
+}
+
 #[test]
 fn every_kind_has_a_code() {
     for kind in Kind::ALL {
