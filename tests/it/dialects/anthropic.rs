@@ -346,7 +346,6 @@ fn what_nobody_would_take_is_refused_with_a_word_on_what_to_do() {
             "response_format: asks for JSON without a schema",
         ),
         (anthropic(), question().extra("anthropic", "max_tokens", json!(1)), "extra: may not set `max_tokens`"),
-        (anthropic(), question().system("x").extra("anthropic", "system", json!([])), "extra: may not set `system`"),
         (Anthropic::new(" "), question(), "key: is empty"),
         (anthropic().beta("a\nb"), question(), "beta: holds a character"),
         (anthropic().base_url("h/v1"), question(), "base_url: is no URL"),
@@ -358,6 +357,8 @@ fn what_nobody_would_take_is_refused_with_a_word_on_what_to_do() {
     }
     let blocks = question().extra("anthropic", "system", json!([{ "type": "text", "text": "x" }]));
     assert_eq!(asked(&blocks, "system")[0]["text"], "x", "what is not set here may be");
+    let both = blocks.system("as others are told");
+    assert_eq!(asked(&both, "system")[0]["text"], "x", "it stands in the place of what others are told");
 }
 
 #[tokio::test]
