@@ -32,8 +32,8 @@ struct Events {
     whole: std::vec::IntoIter<Item>,
     scribe: Box<dyn Scribe>,
     protocol: &'static str,
-    /// An event as it was received, which is handed on once what it means is known to be no failure.
-    held: Option<(Option<std::sync::Arc<str>>, Bytes)>,
+    /// Whether an event that was just handed on has yet to tell what it means: by a sign of life, where that is nothing.
+    is_fresh: bool,
     /// Whether the answer is handed on as it was received; known at the first item that says something.
     is_handed_on: Option<bool>,
     ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
@@ -53,7 +53,7 @@ impl Body {
             reply,
             scribe: Box::new(protocol.scribe(request)),
             protocol: protocol.name(),
-            held: None,
+            is_fresh: false,
             is_handed_on: None,
             ended: drain.map(|drain| Box::pin(drain.ended())),
             out: BytesMut::new(),
@@ -78,11 +78,9 @@ impl Events {
     }
 
     fn take(&mut self, item: Option<Result<Item, Error>>) {
-        let failed = matches!(item, Some(Err(_)));
-        if let Some((name, data)) = self.held.take().filter(|_| !failed) {
-            self.scribe.received(name.as_deref(), &data, &mut self.out);
-        }
+        let was_fresh = std::mem::take(&mut self.is_fresh);
         match item {
+            Some(Ok(Item::Alive)) if was_fresh => {}
             Some(Ok(Item::Alive)) => self.scribe.alive(&mut self.out),
             Some(Ok(Item::Skipped)) => {}
             Some(Ok(Item::End)) | None => {
@@ -91,7 +89,9 @@ impl Events {
             }
             Some(Ok(Item::Event { protocol, name, data })) => {
                 if *self.is_handed_on.get_or_insert(protocol == self.protocol) {
-                    self.held = Some((name, data));
+                    // One that tells of a failure is an error in its place.
+                    self.scribe.received(name.as_deref(), &data, &mut self.out);
+                    self.is_fresh = true;
                 }
             }
             Some(Ok(item)) => match *self.is_handed_on.get_or_insert(false) {
@@ -112,7 +112,6 @@ impl Events {
             }
             match self.poll_item(cx) {
                 Poll::Ready(item) => self.take(item),
-                // An event that is held is the last that came: it was read with what it means.
                 Poll::Pending if self.out.is_empty() => return Poll::Pending,
                 Poll::Pending => break,
             }

@@ -76,6 +76,20 @@ where
     where
         B: http_body::Body,
     {
+        let Some(drain) = self.drain.clone() else { return self.ask(request).await };
+        let protocol = self.protocol.clone();
+        let (mut answer, mut ended) = (pin!(self.ask(request)), pin!(drain.ended()));
+        let answered = poll_fn(|cx| match answer.as_mut().poll(cx) {
+            Poll::Pending => ended.as_mut().poll(cx).map(|()| None),
+            Poll::Ready(response) => Poll::Ready(Some(response)),
+        });
+        answered.await.unwrap_or_else(|| refuse(&protocol, &Failure::of(&Error::refusal(Kind::Cancelled))))
+    }
+
+    async fn ask<B>(self, request: http::Request<B>) -> Response<Body>
+    where
+        B: http_body::Body,
+    {
         let Self { protocol, stack, limits, drain } = self;
         if request.method() != Method::POST {
             let failure = Failure::of(&Error::refusal(Kind::InvalidRequest).with_message("ask with POST"));
@@ -83,24 +97,14 @@ where
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
-        let asked = match Asked::read(protocol, request.into_body(), limits).await {
+        let mut asked = match Asked::read(protocol, request.into_body(), limits).await {
             Ok(asked) => asked,
             Err(response) => return *response,
         };
-        let Some(drain) = drain else {
-            return asked.respond(stack.oneshot(asked.request().clone()).await).await;
-        };
-        let asked = asked.drain(&drain);
-        let answer = async { asked.respond(stack.oneshot(asked.request().clone()).await).await };
-        let (mut answer, mut ended) = (pin!(answer), pin!(drain.ended()));
-        let answered = poll_fn(|cx| match answer.as_mut().poll(cx) {
-            Poll::Pending => ended.as_mut().poll(cx).map(|()| None),
-            Poll::Ready(response) => Poll::Ready(Some(response)),
-        });
-        match answered.await {
-            Some(response) => response,
-            None => asked.respond(Err(Error::refusal(Kind::Cancelled))).await,
+        if let Some(drain) = &drain {
+            asked = asked.drain(drain);
         }
+        asked.respond(stack.oneshot(asked.request().clone()).await).await
     }
 }
 

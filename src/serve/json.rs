@@ -1,10 +1,10 @@
 //! JSON of strangers, read by hand: what is wrong is told with its place, and no text is copied into an error.
 use crate::{Error, Kind};
 use serde::{
-    Deserialize, Deserializer as _,
+    Deserialize, Deserializer,
     de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::{Deserializer, Value, value::RawValue};
+use serde_json::{Deserializer as Json, Value, value::RawValue};
 use std::{borrow::Cow, fmt};
 
 /// So many values may stand in a field that is handed on unread, as each takes some forty bytes of memory.
@@ -106,12 +106,71 @@ pub(super) fn whole<T: TryFrom<i64>>(raw: &RawValue) -> Read<T> {
 
 /// Any value, for a field that seawall does not know.
 pub(super) fn value(raw: &RawValue) -> Read<Value> {
-    let text = raw.get();
-    // serde_json takes an object with this key for something of its own, whatever stands in it.
-    if values(text) > MOST_VALUES || text.contains("$serde_json::private") {
-        return Err(Wrong::new(format!("holds more than {MOST_VALUES} values, or what nobody means")));
+    if values(raw.get()) > MOST_VALUES {
+        return Err(Wrong::new(format!("holds more than {MOST_VALUES} values")));
     }
-    serde_json::from_str(text).map_err(|_| Wrong::new("is nested too deep"))
+    let Any(value) = serde_json::from_str(raw.get()).map_err(|_| Wrong::new("is nested too deep"))?;
+    Ok(value)
+}
+
+/// Any value. `Value` itself takes an object with one key of serde_json's own for something else, and parses what stands in it without
+/// counting the depth.
+struct Any(Value);
+
+impl<'de> Deserialize<'de> for Any {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyVisitor).map(Self)
+    }
+}
+
+struct AnyVisitor;
+
+impl<'de> Visitor<'de> for AnyVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Any(value)) = seq.next_element()? {
+            all.push(value);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut all = serde_json::Map::new();
+        while let Some((name, Any(value))) = map.next_entry()? {
+            all.insert(name, value);
+        }
+        Ok(Value::Object(all))
+    }
 }
 
 /// At most so many values stand in a text of JSON.
@@ -141,7 +200,7 @@ pub(super) fn fields<'a>(raw: &'a RawValue, mut read: impl FnMut(&str, &'a RawVa
     }
     let mut wrong = None;
     let each = Fields(|name: &str, raw| read(name, raw).map_err(|it| wrong = Some(it.in_field(name))));
-    let done = Deserializer::from_str(raw.get()).deserialize_map(each);
+    let done = Json::from_str(raw.get()).deserialize_map(each);
     match (wrong, done) {
         (Some(wrong), _) => Err(wrong),
         (None, Ok(())) => Ok(()),
@@ -156,7 +215,7 @@ pub(super) fn elements<'a>(raw: &'a RawValue, mut read: impl FnMut(usize, &'a Ra
     }
     let mut wrong = None;
     let each = Elements(|index, raw| read(index, raw).map_err(|it| wrong = Some(it.at(index))));
-    let done = Deserializer::from_str(raw.get()).deserialize_seq(each);
+    let done = Json::from_str(raw.get()).deserialize_seq(each);
     match (wrong, done) {
         (Some(wrong), _) => Err(wrong),
         (None, Ok(())) => Ok(()),

@@ -68,7 +68,14 @@ impl Event<'_> {
         out.extend_from_slice(self.name().as_bytes());
         out.extend_from_slice(b"\ndata: ");
         // Writing to memory does not fail, and no name in it is anything but text.
+        let begin = out.len();
         let _ = serde_json::to_writer(out.writer(), self);
+        // A block that is sent as it was received may stand on several lines. In JSON these are blanks: texts have them escaped.
+        for byte in &mut out[begin..] {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
         out.extend_from_slice(b"\n\n");
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 use bytes::{Bytes, BytesMut};
 use serde_json::value::RawValue;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// Writes the events of one streamed answer.
 #[derive(Debug)]
@@ -192,13 +192,15 @@ impl Scribe for Events {
 
     fn received(&mut self, name: Option<&str>, data: &Bytes, out: &mut BytesMut) {
         self.is_handed_on = true;
-        match name {
-            Some("content_block_start") => self.open = Some(Open::Received(index(data))),
-            Some("content_block_stop") => self.open = None,
-            Some("message_stop") => self.has_stopped = true,
+        // Some servers name their events in the data alone.
+        let kind = name.map_or_else(|| kind(data), Cow::Borrowed);
+        match &*kind {
+            "content_block_start" => self.open = Some(Open::Received(index(data))),
+            "content_block_stop" => self.open = None,
+            "message_stop" => self.has_stopped = true,
             _ => {}
         }
-        event(name, data, out);
+        event(Some(&kind).filter(|kind| !kind.is_empty()).map(AsRef::as_ref), data, out);
     }
 
     fn alive(&mut self, out: &mut BytesMut) {
@@ -238,6 +240,16 @@ fn signature(block: &RawValue) -> Option<String> {
         signature: String,
     }
     serde_json::from_str(block.get()).ok().map(|Signed { signature }| signature).filter(|it| !it.is_empty())
+}
+
+/// What an event is, by its data.
+fn kind(data: &[u8]) -> Cow<'_, str> {
+    #[derive(serde::Deserialize)]
+    struct Kindred<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    serde_json::from_slice(data).map_or(Cow::Borrowed(""), |Kindred { kind }| kind)
 }
 
 /// The number of a block, of an event that begins one.

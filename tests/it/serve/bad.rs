@@ -55,7 +55,6 @@ async fn each_fault_is_told_by_its_place_in_the_clients_words() {
             (br#"{"model":"m","tools":[{}]}"#, "tools[0]."),
             (deep.as_bytes(), "x: is nested too deep"),
             (wide.as_bytes(), "x: holds more than 100000 values"),
-            (br#"{"model":"m","x":{"$serde_json::private::RawValue":"[[["}}"#, "x: holds more"),
         ] {
             let (head, told) = ask(&openai, body.to_vec()).await;
             assert_eq!(
@@ -67,6 +66,12 @@ async fn each_fault_is_told_by_its_place_in_the_clients_words() {
             let (head, told) = ask(&anthropic, body.to_vec()).await;
             assert_eq!((head.status.as_u16(), &json(&told)["type"]), (400, &"error".into()));
             assert!(told.contains(word), "{word}: {told}");
+        }
+        // A key for which serde_json parses a text without counting how deep it goes is a key like any other.
+        let bomb = "[".repeat(200_000);
+        for key in ["$serde_json::private::RawValue", "\\u0024serde_json::private::RawValue"] {
+            let body = format!(r#"{{"model":"m","x":{{"{key}":"{bomb}"}},"messages":7}}"#);
+            assert!(ask(&openai, body).await.1.contains("messages: must be a list"));
         }
         let (_, told) = ask(&openai, &br#"{"model":"m","messages":[{"role":"user","content":"?"}],"n":2}"#[..]).await;
         assert_eq!(

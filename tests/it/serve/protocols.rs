@@ -218,3 +218,20 @@ async fn a_providers_own_trouble_stays_with_us() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_block_on_several_lines_is_one_event() {
+    use seawall::chat::{Answer, Message, Native, Part, Reply, Request, Role};
+    async fn model(_: Request) -> Result<Reply, seawall::Error> {
+        let json =
+            serde_json::value::RawValue::from_string("{\n  \"type\": \"search\",\n  \"text\": \"a\\nb\"\n}".to_owned())
+                .unwrap();
+        Ok(Reply::whole(Answer::new(Message::new(Role::Assistant, [Part::Native(Native::new("anthropic", json))]))))
+    }
+    let endpoint = Endpoint::new(serve::Anthropic::new(), Boxed::new(tower::service_fn(model)));
+    let body =
+        value!({ "model": "m", "messages": [{ "role": "user", "content": "?" }], "stream": true, "max_tokens": 9 });
+    let (_, told) = ask(&endpoint, body.to_string()).await;
+    let block = told.lines().find(|line| line.contains("search")).unwrap();
+    assert_eq!(json(block.strip_prefix("data: ").unwrap())["content_block"]["text"], "a\nb");
+}
