@@ -32,6 +32,8 @@ pub struct Context {
     /// How long a streamed answer may be silent, where a layer around the client says so; `None`: as the client has it.
     pub idle: Option<Duration>,
     pub(crate) switches: Switches,
+    /// A deadline of one attempt until its head, and what it stands in the place of: that of the whole call.
+    pub(crate) of_attempt: Option<(Instant, Option<Instant>)>,
 }
 
 impl Default for Context {
@@ -44,6 +46,7 @@ impl Default for Context {
             first_byte: None,
             idle: None,
             switches: Switches::ALL,
+            of_attempt: None,
         }
     }
 }
@@ -53,6 +56,19 @@ impl Context {
     #[must_use]
     pub fn with_deadline(self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self }
+    }
+
+    /// Limits one attempt until its head, which does not move the end of the call.
+    pub(crate) fn with_attempt_deadline(self, deadline: Instant) -> Self {
+        Self { of_attempt: Some((deadline, self.call_deadline())), ..self.with_deadline(deadline) }
+    }
+
+    /// When the whole call must be over, an answer that comes in parts included.
+    pub(crate) fn call_deadline(&self) -> Option<Instant> {
+        match self.of_attempt {
+            Some((of_attempt, of_call)) if self.deadline == Some(of_attempt) => of_call,
+            _ => self.deadline,
+        }
     }
 
     /// Ends the call so long from now.

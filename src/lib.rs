@@ -71,7 +71,7 @@ pub use layers::{circuit_breaker, classify, concurrency_limit, failover, observe
 pub use models::{Capabilities, Models};
 pub use rng::Rng;
 pub use secret::Secret;
-pub use shape::{AsIs, Bare, Both, Gather, Http, InCall, KeyBy, Map, Model, Note, Replay, Shape};
+pub use shape::{AsIs, Bare, Both, Gather, Http, InCall, KeyBy, Map, Model, Note, Replay, SendOnce, Shape};
 pub use stack::Stack;
 pub use usage::Usage;
 

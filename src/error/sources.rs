@@ -28,6 +28,14 @@ impl Error {
     }
 }
 
+impl Error {
+    /// What this very error was made of, where [`root`](Self::root) stands before it among the sources.
+    #[cfg_attr(not(feature = "tonic"), allow(dead_code))]
+    pub(crate) fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as _)
+    }
+}
+
 /// An error and what is below it, outermost first.
 pub(crate) fn chain<'a>(
     error: &'a (dyn StdError + 'static),

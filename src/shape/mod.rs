@@ -106,6 +106,8 @@ impl<R, G: Guard> Ending<R, G> for Bare {
 
 /// `http::Request` and `http::Response`: guards ride in the body, context and trail in the extensions.
 ///
+/// A request with [`SendOnce`] in its extensions is not copied, and so not sent again.
+///
 /// A request streams if it accepts `text/event-stream`. reqwest's own requests and responses are seen alike (feature
 /// `reqwest`), but for the context: a `reqwest::Request` has no place for one, and `Stack::http` brings it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,9 +133,22 @@ pub(crate) fn accepts_events(headers: &http::HeaderMap) -> bool {
     accepted.any(|value| value.as_bytes().windows(EVENTS.len()).any(|part| part.eq_ignore_ascii_case(EVENTS)))
 }
 
+/// In the extensions of an `http::Request`: its body is gone with its first attempt, though its type is `Clone`.
+///
+/// ```
+/// use seawall::{Http, Replay, SendOnce};
+///
+/// let mut request = http::Request::new("a part of what is still to come");
+/// assert!(Http.again(&request).is_some());
+/// request.extensions_mut().insert(SendOnce);
+/// assert!(Http.again(&request).is_none()); // a retry gives up with `GaveUp::NotReplayable`
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SendOnce;
+
 impl<B: Clone> Replay<http::Request<B>> for Http {
     fn again(&self, request: &http::Request<B>) -> Option<http::Request<B>> {
-        Some(request.clone())
+        request.extensions().get::<SendOnce>().is_none().then(|| request.clone())
     }
 }
 

@@ -1,2 +1,3 @@
 //! What fits seawall to crates of others.
+mod grpc;
 mod tonic;

@@ -8,6 +8,7 @@ use http::Response;
 use http_body_util::Full;
 use seawall::{
     Error, Kind,
+    adapters::tonic::{GrpcClassifyLayer, GrpcClientLayer, RequestBody},
     circuit_breaker::CircuitBreakerLayer,
     classify::ClassifyLayer,
     concurrency_limit::ConcurrencyLimitLayer,
@@ -29,6 +30,7 @@ use std::{
     time::Duration,
 };
 use tokio::task::yield_now;
+use tonic::body::Body as TonicBody;
 use tower::{BoxError, Layer, Service, ServiceExt, buffer::Buffer, limit::ConcurrencyLimit, util::BoxCloneService};
 
 type Boxed = BoxCloneService<u32, u32, Error>;
@@ -125,18 +127,41 @@ fn rows() -> Vec<Row> {
             attempts: 1,
             wrap: |inner| Boxed::new(DeadlineLayer::new(seconds(1800)).unwrap().layer(inner)),
         },
+        Row {
+            folder: "tonic",
+            layer: "GrpcClassifyLayer",
+            attempts: 1,
+            wrap: |inner| {
+                let channel =
+                    inner.map_request(|asked: http::Request<TonicBody>| of_http(&asked)).map_response(as_http);
+                let classified = GrpcClassifyLayer::new().layer(channel);
+                Boxed::new(classified.map_request(to_http).map_response(|answer| from_http(&answer)))
+            },
+        },
+        Row {
+            folder: "tonic",
+            layer: "GrpcClientLayer",
+            attempts: 1,
+            wrap: |inner| {
+                let stack =
+                    inner.map_request(|asked: http::Request<RequestBody>| of_http(&asked)).map_response(as_http);
+                let client = GrpcClientLayer::new().layer(stack).map_request(to_http);
+                Boxed::new(client.map_response(|answer| from_http(&answer)).map_err(|status| from_status(&status)))
+            },
+        },
     ]
 }
 
 #[test]
 fn every_layer_has_a_row() {
     let here: BTreeSet<_> = rows().iter().map(|row| (row.folder.to_owned(), row.layer.to_owned())).collect();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/layers");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut there = BTreeSet::new();
-    for folder in fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+    let layers = fs::read_dir(root.join("layers")).unwrap().map(|entry| entry.unwrap().path());
+    for folder in layers.filter(|path| path.is_dir()).chain([root.join("adapters/tonic")]) {
         let name = folder.file_name().unwrap().to_str().unwrap();
         let layers = layers_in(&folder);
-        assert!(!layers.is_empty(), "src/layers/{name} has no layer");
+        assert!(!layers.is_empty(), "{name} has no layer");
         there.extend(layers.into_iter().map(|layer| (name.to_owned(), layer)));
     }
     assert_eq!(here, there, "left: the rows of this harness, right: the layers of the crate");
@@ -357,6 +382,21 @@ fn as_http(n: u32) -> Response<Full<Bytes>> {
     let mut response = Response::default();
     response.extensions_mut().insert(n);
     response
+}
+
+fn to_http(n: u32) -> http::Request<TonicBody> {
+    let mut request = http::Request::new(TonicBody::empty());
+    request.extensions_mut().insert(n);
+    request
+}
+
+fn of_http<B>(request: &http::Request<B>) -> u32 {
+    *request.extensions().get().expect("a request keeps its extensions")
+}
+
+fn from_status(status: &tonic::Status) -> Error {
+    let error = Error::find(status).expect("a status keeps the error that it was");
+    Error::provider(error.kind()).with_sends(error.sends())
 }
 
 fn from_http<B>(response: &Response<B>) -> u32 {

@@ -1,4 +1,5 @@
-//! gRPC, by tonic: a [chat service](ChatService) over a stack, and errors as [`Status`](::tonic::Status).
+//! gRPC, by tonic: a [chat service](ChatService) over a stack, errors as [`Status`](::tonic::Status), and a stack around
+//! [a channel of yours](#a-channel-of-yours).
 //!
 //! # Example
 //! ```no_run
@@ -24,6 +25,34 @@
 //! }
 //! # let _ = title;
 //! ```
+//!
+//! # A channel of yours
+//! A stack stands around any channel: [`GrpcClassifyLayer`] right on it, [`GrpcClientLayer`] around all, and a generated client on top.
+//! ```no_run
+//! use seawall::{Error, Stack};
+//! use seawall::adapters::tonic::{GrpcClassifyLayer, GrpcClientLayer, proto::{AskRequest, chat_client::ChatClient}};
+//! use std::time::Duration;
+//! use tonic::transport::Channel;
+//! use tower::Layer;
+//!
+//! # async fn example(question: AskRequest) -> Result<(), Box<dyn std::error::Error>> {
+//! let channel = Channel::from_static("http://127.0.0.1:50051").connect_lazy();
+//! let stack = Stack::http(GrpcClassifyLayer::new().layer(channel)).deadline(Duration::from_secs(30)).build()?;
+//! let mut client = ChatClient::new(GrpcClientLayer::new().layer(stack));
+//!
+//! match client.ask(question).await {
+//!     Ok(reply) => println!("{:?}", reply.into_inner().message),
+//!     Err(status) => {
+//!         println!("{:?}", status.code()); // what the server said
+//!         if let Some(error) = Error::find(&status) {
+//!             println!("{error}, {:?}", error.trail()); // what was tried
+//!         }
+//!     }
+//! }
+//! # Ok(()) }
+//! ```
+//! Alone, without a stack, each layer goes around a channel too: `ChatClient::new(GrpcClassifyLayer::new().layer(channel))` has the same codes.
+mod client;
 mod deadline;
 mod message;
 mod pieces;
@@ -41,6 +70,10 @@ pub mod proto {
     pub use super::generated::*;
 }
 
+pub use client::{
+    AnswerBody, ClientFuture, GrpcClassify, GrpcClassifyLayer, GrpcClient, GrpcClientLayer, GrpcJudge, GrpcReading,
+    RequestBody, StatusBody,
+};
 pub use deadline::context;
 pub use pieces::Pieces;
 pub use service::ChatService;

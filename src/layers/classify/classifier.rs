@@ -125,7 +125,7 @@ impl Classifier {
         Some(self.named(Error::provider(Kind::Transport)).with_phase(crate::Phase::Body))
     }
 
-    fn named(&self, error: Error) -> Error {
+    pub(crate) fn named(&self, error: Error) -> Error {
         match &self.provider {
             Some(name) => error.with_provider(Cow::clone(name)),
             None => error,

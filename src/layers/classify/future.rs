@@ -29,7 +29,7 @@ pin_project! {
 }
 
 impl<F, J, P> ResponseFuture<F, J, P> {
-    pub(super) fn new(future: F, judge: J) -> Self {
+    pub(crate) fn new(future: F, judge: J) -> Self {
         Self { judge, state: State::Calling { future } }
     }
 }

@@ -53,7 +53,7 @@ pin_project! {
 
 impl<B, R> Reading<B, R> {
     /// Reads a refusal, for [`BODY_LIMIT`] bytes or five seconds.
-    pub(super) fn refusal(response: Response<B>, classifier: Classifier, finish: Finish<B, R>) -> Self {
+    pub(crate) fn refusal(response: Response<B>, classifier: Classifier, finish: Finish<B, R>) -> Self {
         Self { patience: Some(time::sleep(PATIENCE)), ..Self::success(response, BODY_LIMIT, classifier, finish) }
     }
 

@@ -41,7 +41,7 @@ impl<S, H> AttemptTimeout<S, H> {
             let left = context.deadline.map(|deadline| deadline.saturating_duration_since(now));
             match context.deadline.zip(left) {
                 Some((deadline, left)) if left <= limit => return Timer::at(deadline, left, self.sink.clone()),
-                _ => self.shape.set_context(request, context.with_deadline(time::after(now, limit))),
+                _ => self.shape.set_context(request, context.with_attempt_deadline(time::after(now, limit))),
             }
         }
         Timer::after(phase, limit, self.sink.clone())
