@@ -24,14 +24,14 @@ use tower::{Service, ServiceExt};
 /// # }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use http_body_util::{BodyExt, Full};
+/// use http_body_util::BodyExt;
 /// use tower::ServiceExt;
 ///
 /// let stack = Stack::chat(tower::service_fn(model)).build()?;
 /// let endpoint = serve::Endpoint::new(serve::OpenAi::new(), stack);
 ///
 /// let body = r#"{"model":"m","messages":[{"role":"user","content":"What colour is the sea?"}]}"#;
-/// let response = endpoint.oneshot(http::Request::post("/v1/chat/completions").body(Full::from(body))?).await?;
+/// let response = endpoint.oneshot(http::Request::post("/v1/chat/completions").body(body.to_owned())?).await?;
 /// assert_eq!(response.status(), 200);
 /// # let answer = response.into_body().collect().await?.to_bytes();
 /// # assert!(std::str::from_utf8(&answer)?.contains("Blue."), "{answer:?}");
