@@ -1,14 +1,18 @@
 //! JSON of strangers, read by hand: what is wrong is told with its place, and no text is copied into an error.
+mod any;
+
 use crate::{Error, Kind};
 use serde::{
-    Deserialize, Deserializer,
+    Deserialize, Deserializer as _,
     de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::{Deserializer as Json, Value, value::RawValue};
+use serde_json::{Deserializer as Json, value::RawValue};
 use std::{borrow::Cow, fmt};
 
-/// So many values may stand in a field that is handed on unread, as each takes some forty bytes of memory.
-const MOST_VALUES: usize = 100_000;
+pub(super) use any::{Values, value};
+
+/// So many fields may stand in an object that is read, as each is compared with those before it.
+const MOST_FIELDS: usize = 100;
 
 /// What is wrong with a request, and where.
 #[derive(Debug)]
@@ -104,102 +108,28 @@ pub(super) fn whole<T: TryFrom<i64>>(raw: &RawValue) -> Read<T> {
         .ok_or_else(|| must_be("a whole number that is not too large", raw))
 }
 
-/// Any value, for a field that seawall does not know.
-pub(super) fn value(raw: &RawValue) -> Read<Value> {
-    if values(raw.get()) > MOST_VALUES {
-        return Err(Wrong::new(format!("holds more than {MOST_VALUES} values")));
-    }
-    let Any(value) = serde_json::from_str(raw.get()).map_err(|_| Wrong::new("is nested too deep"))?;
-    Ok(value)
-}
-
-/// Any value. `Value` itself takes an object with one key of serde_json's own for something else, and parses what stands in it without
-/// counting the depth.
-struct Any(Value);
-
-impl<'de> Deserialize<'de> for Any {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyVisitor).map(Self)
-    }
-}
-
-struct AnyVisitor;
-
-impl<'de> Visitor<'de> for AnyVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(Any(value)) = seq.next_element()? {
-            all.push(value);
-        }
-        Ok(Value::Array(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut all = serde_json::Map::new();
-        while let Some((name, Any(value))) = map.next_entry()? {
-            all.insert(name, value);
-        }
-        Ok(Value::Object(all))
-    }
-}
-
-/// At most so many values stand in a text of JSON.
-fn values(text: &str) -> usize {
-    let (mut count, mut in_text, mut is_escaped) = (1, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_text => is_escaped = true,
-            b'"' => in_text = !in_text,
-            b',' | b'[' | b'{' if !in_text => count += 1,
-            _ => {}
-        }
-    }
-    count
-}
-
 /// JSON that is kept as it came.
 pub(super) fn owned(raw: &RawValue) -> Box<RawValue> {
     raw.to_owned()
 }
 
-/// Reads each field of an object.
+/// Reads each field of an object that says something: `null` says the same as nothing.
 pub(super) fn fields<'a>(raw: &'a RawValue, mut read: impl FnMut(&str, &'a RawValue) -> Read<()>) -> Read<()> {
     if !raw.get().starts_with('{') {
         return Err(must_be("an object", raw));
     }
-    let mut wrong = None;
-    let each = Fields(|name: &str, raw| read(name, raw).map_err(|it| wrong = Some(it.in_field(name))));
+    let (mut wrong, mut seen) = (None, Vec::new());
+    let each = Fields(|name: Cow<'a, str>, raw| {
+        let done = match given(raw) {
+            _ if seen.len() == MOST_FIELDS => Err(Wrong::new(format!("has more than {MOST_FIELDS} fields"))),
+            // Whoever filters in front of us may have read the other one.
+            _ if seen.contains(&name) => Err(Wrong::new("is given twice: leave one out").in_field(&name)),
+            Some(raw) => read(&name, raw).map_err(|it| it.in_field(&name)),
+            None => Ok(()),
+        };
+        seen.push(name);
+        done.map_err(|it| wrong = Some(it))
+    });
     let done = Json::from_str(raw.get()).deserialize_map(each);
     match (wrong, done) {
         (Some(wrong), _) => Err(wrong),
@@ -249,7 +179,7 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 struct Fields<F>(F);
 
-impl<'de, F: FnMut(&str, &'de RawValue) -> Result<(), ()>> Visitor<'de> for Fields<F> {
+impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue) -> Result<(), ()>> Visitor<'de> for Fields<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -258,7 +188,7 @@ impl<'de, F: FnMut(&str, &'de RawValue) -> Result<(), ()>> Visitor<'de> for Fiel
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Key(name)) = map.next_key()? {
-            (self.0)(&name, map.next_value()?).map_err(|()| A::Error::custom("told"))?;
+            (self.0)(name, map.next_value()?).map_err(|()| A::Error::custom("told"))?;
         }
         Ok(())
     }
