@@ -2,18 +2,26 @@
 use super::turn::{self, Turn};
 use crate::{
     chat::{Request, ResponseFormat, Tool, ToolChoice},
-    serve::json::{
-        Read, Wrong, body, elements, fields, flag, given, must_be, number, owned, required, text, value, whole,
-    },
+    serve::json::{Read, Values, Wrong, body, elements, fields, flag, must_be, number, owned, required, text, whole},
 };
-use serde_json::{json, value::RawValue};
+use serde_json::{Value, value::RawValue};
+
+/// More than any provider takes.
+const MOST_STOPS: usize = 100;
+
+/// No dialect's name: so what a caller wants of us alone is sent to nobody.
+const OURS: &str = "serve::OpenAi";
+
+/// Whether the caller asked for a stream's usage.
+pub(super) fn wants_usage(request: &Request) -> bool {
+    request.extras(OURS).any(|(field, _)| field == "include_usage")
+}
 
 pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
     let mut asked = Request::new("");
     let (mut has_model, mut messages, mut system) = (false, Vec::new(), String::new());
-    let mut stream_options = None;
+    let (mut values, mut options) = (Values::default(), StreamOptions::default());
     fields(body(bytes)?, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         let request = std::mem::replace(&mut asked, Request::new(""));
         asked = match name {
             "model" => {
@@ -23,8 +31,10 @@ pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
             "messages" => {
                 elements(raw, |_, raw| {
                     match turn::decode(raw, provider)? {
-                        Turn::System(more) if system.is_empty() => system = more,
-                        Turn::System(more) => system = [&system, "\n\n", &more].concat(),
+                        Turn::System(more) => {
+                            system.push_str(if system.is_empty() || more.is_empty() { "" } else { "\n\n" });
+                            system.push_str(&more);
+                        }
                         Turn::Message(message) => messages.push(message),
                     }
                     Ok(())
@@ -47,27 +57,20 @@ pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
             "temperature" => request.temperature(number(raw)?),
             "top_p" => request.top_p(number(raw)?),
             "stop" if raw.get().starts_with('"') => request.stop(text(raw)?),
-            "stop" => {
-                let mut stops = Vec::new();
-                elements(raw, |_, raw| {
-                    stops.push(text(raw)?.into_owned());
-                    Ok(())
-                })?;
-                stops.into_iter().fold(request, Request::stop)
-            }
+            "stop" => stops(raw)?.into_iter().fold(request, Request::stop),
             "seed" => request.seed(whole(raw)?),
             "stream" => match flag(raw)? {
                 true => request.stream(),
                 false => request,
             },
             "stream_options" => {
-                stream_options = Some(value(raw)?);
+                options = stream_options(raw, &mut values)?;
                 request
             }
             "n" if whole::<u32>(raw)? == 1 => request,
             "n" => return Err(Wrong::unsupported("one answer is given here: ask as often as you want more")),
             "functions" | "function_call" => return Err(Wrong::unsupported("has given way to `tools`: use these")),
-            name => request.extra(provider, name, value(raw)?),
+            name => request.extra(provider, name, values.read(raw)?),
         };
         Ok(())
     })?;
@@ -75,24 +78,58 @@ pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
     if asked.model_name().is_empty() {
         return Err(Wrong::new("is empty: name one").in_field("model"));
     }
-    if messages.is_empty() {
+    if messages.is_empty() && system.is_empty() {
         return Err(Wrong::new("there are none to answer: add one of a user").in_field("messages"));
     }
     asked = asked.history(messages);
     if !system.is_empty() {
         asked = asked.system(system);
     }
-    // Without options of the caller's the usage is asked for all the same, for those who count, and kept from the caller.
-    if let Some(mut options) = stream_options.filter(|options| asked.is_stream() && options.is_object()) {
-        let is_more = options.as_object().is_some_and(|options| options.keys().any(|key| key != "include_usage"));
-        if options["include_usage"] == true || is_more {
-            if options["include_usage"] != true {
-                options["include_usage"] = json!(false);
-            }
-            asked = asked.extra(provider, "stream_options", options);
-        }
+    if options.include_usage {
+        asked = asked.extra(OURS, "include_usage", true.into());
+    }
+    if let Some(more) = options.more.filter(|_| asked.is_stream()) {
+        asked = asked.extra(provider, "stream_options", more);
     }
     Ok(asked)
+}
+
+#[derive(Default)]
+struct StreamOptions {
+    include_usage: bool,
+    /// All of them, where they say more. The usage is asked for then too, for those who count: the caller is told of it if it asked.
+    more: Option<Value>,
+}
+
+fn stream_options(raw: &RawValue, values: &mut Values) -> Read<StreamOptions> {
+    let (mut include_usage, mut says_more) = (false, false);
+    fields(raw, |name, raw| {
+        match name {
+            "include_usage" => include_usage = flag(raw)?,
+            _ => says_more = true,
+        }
+        Ok(())
+    })?;
+    let mut more = says_more.then(|| values.read(raw)).transpose()?;
+    if let Some(more) = &mut more {
+        more["include_usage"] = true.into();
+    }
+    Ok(StreamOptions { include_usage, more })
+}
+
+fn stops(raw: &RawValue) -> Read<Vec<Box<str>>> {
+    let mut stops = Vec::new();
+    if !raw.get().starts_with('[') {
+        return Err(must_be("a text or a list of them", raw));
+    }
+    elements(raw, |at, raw| {
+        if at == MOST_STOPS {
+            return Err(Wrong::new(format!("more than {MOST_STOPS} are too many")));
+        }
+        stops.push(text(raw)?.into());
+        Ok(())
+    })?;
+    Ok(stops)
 }
 
 fn tool(raw: &RawValue) -> Read<Tool> {
@@ -110,7 +147,6 @@ fn tool(raw: &RawValue) -> Read<Tool> {
     let (mut called, mut description, mut schema, mut is_strict) = (None, None, None, false);
     let function = required(function, "function")?;
     let read = fields(function, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         match name {
             "name" => called = Some(text(raw)?),
             "description" => description = Some(text(raw)?),
@@ -162,7 +198,7 @@ fn response_format(raw: &RawValue) -> Read<ResponseFormat> {
     fields(raw, |name, raw| {
         match name {
             "type" => kind = Some(text(raw)?),
-            "json_schema" => described = given(raw),
+            "json_schema" => described = Some(raw),
             _ => {}
         }
         Ok(())
@@ -180,7 +216,6 @@ fn response_format(raw: &RawValue) -> Read<ResponseFormat> {
 fn json_schema(raw: &RawValue) -> Read<ResponseFormat> {
     let (mut called, mut schema, mut strict) = (None, None, false);
     fields(raw, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         match name {
             "name" => called = Some(text(raw)?),
             "schema" if !raw.get().starts_with('{') => return Err(must_be("an object", raw)),

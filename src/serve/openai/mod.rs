@@ -20,6 +20,10 @@ pub use scribe::Chunks;
 /// Fields that seawall does not know go on to the provider of one name; system and developer messages become one system text, in
 /// their order. What nobody here can do is refused: several choices (`n`), audio, files by id, custom tools, and the functions that
 /// came before tools.
+///
+/// `null` says the same as nothing, and a field that is given twice is refused. So that a request takes a few times its size in memory, and no
+/// more, an object of OpenAI's own may have 100 fields, there may be 100 texts to stop at, and the fields that seawall does not know may
+/// hold 100,000 values together. A stream's usage is always asked for, for those who count; a caller is told of it who asked.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     provider: Cow<'static, str>,
@@ -65,9 +69,6 @@ impl Protocol for OpenAi {
     type Scribe = Chunks;
 
     fn scribe(&self, request: &Request) -> Chunks {
-        let wants_usage = request
-            .extras(&self.provider)
-            .any(|(field, value)| field == "stream_options" && value["include_usage"] == true);
-        Chunks::new(request.model_name(), wants_usage)
+        Chunks::new(request.model_name(), decode::wants_usage(request))
     }
 }

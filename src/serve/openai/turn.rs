@@ -1,7 +1,7 @@
 //! A message as OpenAI's chat completions say it.
 use crate::{
     chat::{Media, Message, Native, Part, Reasoning, Role, Text, ToolCall, ToolResult},
-    serve::json::{Read, Wrong, elements, fields, given, owned, required, text},
+    serve::json::{Read, Wrong, elements, fields, owned, required, text},
 };
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -19,20 +19,22 @@ struct Said<'a> {
     refusal: Option<Cow<'a, str>>,
     tool_calls: Option<&'a RawValue>,
     tool_call_id: Option<Cow<'a, str>>,
-    thoughts: Option<&'a RawValue>,
+    /// Some give both, as text and in pieces.
+    thoughts: [Option<(Cow<'a, str>, &'a RawValue)>; 2],
 }
 
 pub(super) fn decode(raw: &RawValue, provider: &str) -> Read<Turn> {
     let mut said = Said::default();
     fields(raw, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         match name {
             "role" => said.role = Some(text(raw)?),
             "content" => said.content = Some(raw),
             "refusal" => said.refusal = Some(text(raw)?),
             "tool_calls" => said.tool_calls = Some(raw),
             "tool_call_id" => said.tool_call_id = Some(text(raw)?),
-            "reasoning_content" | "reasoning_details" => said.thoughts = Some(raw),
+            "reasoning_content" if raw.get().starts_with('"') => said.thoughts[0] = Some((text(raw)?, raw)),
+            "reasoning_content" => said.thoughts[0] = Some((Cow::default(), raw)),
+            "reasoning_details" => said.thoughts[1] = Some((Cow::default(), raw)),
             "function_call" => return Err(Wrong::unsupported("has given way to `tool_calls`: use these")),
             "audio" => return Err(Wrong::unsupported("audio is not taken here")),
             _ => {}
@@ -59,8 +61,7 @@ pub(super) fn decode(raw: &RawValue, provider: &str) -> Read<Turn> {
 
 fn assistant(said: Said<'_>, provider: &str) -> Read<Message> {
     let mut all = Vec::new();
-    if let Some(raw) = said.thoughts {
-        let shown = if raw.get().starts_with('"') { text(raw)? } else { Cow::default() };
+    for (shown, raw) in said.thoughts.into_iter().flatten() {
         all.push(Part::Reasoning(Reasoning::new(shown, Native::new(provider, owned(raw)))));
     }
     if let Some(content) = said.content {
@@ -87,7 +88,7 @@ fn tool_call(raw: &RawValue, provider: &str) -> Read<ToolCall> {
             }
             "function" => function = Some(raw),
             "type" | "index" => {}
-            _ => says_more |= given(raw).is_some(),
+            _ => says_more = true,
         }
         Ok(())
     })?;
@@ -95,8 +96,8 @@ fn tool_call(raw: &RawValue, provider: &str) -> Read<ToolCall> {
     let read = fields(required(function, "function")?, |name, raw| {
         match name {
             "name" => called = Some(text(raw)?),
-            "arguments" => arguments = given(raw).map(text).transpose()?,
-            _ => says_more |= given(raw).is_some(),
+            "arguments" => arguments = Some(text(raw)?),
+            _ => says_more = true,
         }
         Ok(())
     });
@@ -178,7 +179,6 @@ fn url(raw: &RawValue) -> Read<Cow<'_, str>> {
 fn document(raw: &RawValue) -> Read<Part> {
     let (mut data, mut title) = (None, None);
     fields(raw, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         match name {
             "file_data" => data = Some(text(raw)?),
             "filename" => title = Some(text(raw)?),
