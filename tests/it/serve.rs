@@ -2,6 +2,7 @@
 mod bad;
 #[cfg(all(feature = "axum", feature = "reqwest"))]
 mod endings;
+mod openai;
 mod protocols;
 
 use bytes::Bytes;
