@@ -49,7 +49,7 @@ async fn run(settings: Settings) -> Result<(), Box<dyn Error>> {
     let listener =
         TcpListener::bind(settings.listen).await.map_err(|error| format!("--listen {}: {error}", settings.listen))?;
     println!("listening on http://{}", listener.local_addr()?);
-    serve(listener, router).drain(&drain).grace(settings.grace()).until(stopped()).await?;
+    serve(listener, router).drain(&drain).grace(settings.grace).until(stopped()).await?;
     Ok(())
 }
 
@@ -64,8 +64,8 @@ fn stack(
     + use<>,
     Box<dyn Error>,
 > {
-    let http = Reqwest::with_client(Reqwest::client_builder().connect_timeout(settings.connect_timeout()).build()?);
-    let routes = settings.routes().iter().map(|route| {
+    let http = Reqwest::with_client(Reqwest::client_builder().connect_timeout(settings.connect_timeout).build()?);
+    let routes = settings.routes.iter().map(|route| {
         let RouteSettings { name, model, .. } = route;
         let client = route.client(http.clone()).map_err(|error| format!("--route {name}: {error}"))?;
         Ok::<_, String>(Route::new(client).name(name.as_str()).map(model.as_deref().map(seawall::Model::named)))
@@ -73,27 +73,27 @@ fn stack(
     let mut stack = Stack::list(Chat, routes.collect::<Result<Vec<_>, _>>()?)
         .max_retries(settings.retries)
         .recovery(settings.recovery());
-    if let Some(limit) = settings.deadline() {
+    if let Some(limit) = settings.deadline {
         stack = stack.deadline(limit);
     }
-    if let Some(limit) = settings.first_byte() {
+    if let Some(limit) = settings.first_byte {
         stack = stack.first_byte(limit);
     }
-    if let Some(limit) = settings.first_token() {
+    if let Some(limit) = settings.first_token {
         stack = stack.first_token(limit);
     }
-    if let Some(limit) = settings.idle() {
+    if let Some(limit) = settings.idle {
         stack = stack.idle(limit);
     }
-    if let Some(limit) = settings.whole() {
+    if let Some(limit) = settings.whole {
         stack = stack.whole(limit);
     }
     if let Some(most) = settings.concurrency {
         stack = stack.concurrency(most);
     }
-    if settings.routes().len() > 1 {
+    if settings.routes.len() > 1 {
         let (on_429, on) = settings.switches();
-        stack = stack.on(on).wait_at_most(settings.wait_at_most());
+        stack = stack.on(on).wait_at_most(settings.wait_at_most);
         if on_429 {
             stack = stack.on_429();
         }

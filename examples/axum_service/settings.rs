@@ -19,30 +19,30 @@ pub(crate) struct Settings {
     /// A route: name=…,dialect=openai|anthropic or the name of a preset[,base-url=…][,key-env=NAME][,model=…]. Repeat it, in the order in
     /// which they are asked; in the environment they stand apart by blanks.
     #[arg(long = "route", env = "SEAWALL_ROUTES", value_delimiter = ' ', required = true)]
-    routes: Vec<RouteSettings>,
+    pub(crate) routes: Vec<RouteSettings>,
     /// What fails over, beside refusals of our own: 429, overloaded, server, timeout, transport, quota.
     #[arg(long, env = "SEAWALL_ON", value_delimiter = ',')]
     on: Vec<Switch>,
     /// How long a call may take in all, to the first content of a stream. Times are in seconds, such as 0.5.
     #[arg(long, env = "SEAWALL_DEADLINE", value_parser = seconds)]
-    deadline: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
     /// How long the head of a stream may take.
     #[arg(long, env = "SEAWALL_FIRST_BYTE", value_parser = seconds)]
-    first_byte: Option<Duration>,
+    pub(crate) first_byte: Option<Duration>,
     /// How long the first content may take.
     #[arg(long, env = "SEAWALL_FIRST_TOKEN", value_parser = seconds)]
-    first_token: Option<Duration>,
+    pub(crate) first_token: Option<Duration>,
     /// How long a stream may be silent.
     #[arg(long, env = "SEAWALL_IDLE", value_parser = seconds)]
-    idle: Option<Duration>,
+    pub(crate) idle: Option<Duration>,
     /// How long an attempt may take that answers whole.
     #[arg(long, env = "SEAWALL_WHOLE", value_parser = seconds)]
-    whole: Option<Duration>,
+    pub(crate) whole: Option<Duration>,
     #[arg(long, env = "SEAWALL_CONNECT_TIMEOUT", value_parser = seconds, default_value = "10")]
-    connect_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
     /// The longest wait that is worth more than a switch.
     #[arg(long, env = "SEAWALL_WAIT_AT_MOST", value_parser = seconds, default_value = "0")]
-    wait_at_most: Duration,
+    pub(crate) wait_at_most: Duration,
     /// What becomes of a stream that is cut: `fail` tells its reader, `restart` shows nothing before the end, and asks again.
     #[arg(long, env = "SEAWALL_RECOVERY", default_value = "fail")]
     recovery: OnCut,
@@ -57,14 +57,10 @@ pub(crate) struct Settings {
     body_limit: usize,
     /// How long answers may go on when the service is told to stop.
     #[arg(long, env = "SEAWALL_GRACE", value_parser = seconds, default_value = "30")]
-    grace: Duration,
+    pub(crate) grace: Duration,
 }
 
 impl Settings {
-    pub(crate) fn routes(&self) -> &[RouteSettings] {
-        &self.routes
-    }
-
     pub(crate) fn limits(&self) -> Result<Limits, Invalid> {
         Limits::default().body(self.body_limit)
     }
@@ -83,38 +79,6 @@ impl Settings {
             OnCut::Fail => Recovery::Fail,
             OnCut::Restart => Recovery::BufferThenRestart,
         }
-    }
-
-    pub(crate) fn deadline(&self) -> Option<Duration> {
-        self.deadline
-    }
-
-    pub(crate) fn first_byte(&self) -> Option<Duration> {
-        self.first_byte
-    }
-
-    pub(crate) fn first_token(&self) -> Option<Duration> {
-        self.first_token
-    }
-
-    pub(crate) fn idle(&self) -> Option<Duration> {
-        self.idle
-    }
-
-    pub(crate) fn whole(&self) -> Option<Duration> {
-        self.whole
-    }
-
-    pub(crate) fn connect_timeout(&self) -> Duration {
-        self.connect_timeout
-    }
-
-    pub(crate) fn wait_at_most(&self) -> Duration {
-        self.wait_at_most
-    }
-
-    pub(crate) fn grace(&self) -> Duration {
-        self.grace
     }
 }
 

@@ -1,7 +1,4 @@
-use super::{
-    Body, Drain, Failure, Limits, Protocol,
-    reading::{Refused, read},
-};
+use super::{Body, Drain, Failure, Limits, Protocol, reading::read};
 use crate::{
     Error,
     chat::{Reply, Request},
@@ -34,7 +31,7 @@ impl<P: Protocol> Asked<P> {
     pub async fn read<B: http_body::Body>(protocol: P, body: B, limits: Limits) -> Result<Self, Box<Response<Body>>> {
         match read(body, limits).await {
             Ok(body) => Self::decode(protocol, &body),
-            Err(Refused { failure }) => Err(Box::new(refuse(&protocol, &failure))),
+            Err(failure) => Err(Box::new(refuse(&protocol, &failure))),
         }
     }
 

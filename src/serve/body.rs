@@ -1,6 +1,6 @@
-use super::{Drain, Failure, Protocol, Scribe};
+use super::{Drain, Failure, Protocol, Scribe, items::Items};
 use crate::{
-    Error, Kind,
+    Error,
     chat::{Item, Reply, Request},
 };
 use bytes::{Bytes, BytesMut};
@@ -11,7 +11,6 @@ use std::{
     pin::Pin,
     task::{Context as Cx, Poll},
 };
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 /// So much is put into one frame while more is at hand.
 const FRAME: usize = 16 * 1024;
@@ -27,16 +26,13 @@ enum Inner {
 }
 
 struct Events {
-    reply: Reply,
-    /// Items of an answer that came whole although it was to be streamed.
-    whole: std::vec::IntoIter<Item>,
+    items: Items,
     scribe: Box<dyn Scribe>,
     protocol: &'static str,
     /// Whether an event that was just handed on has yet to tell what it means: by a sign of life, where that is nothing.
     is_fresh: bool,
     /// Whether the answer is handed on as it was received; known at the first item that says something.
     is_handed_on: Option<bool>,
-    ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     out: BytesMut,
     is_over: bool,
 }
@@ -47,15 +43,12 @@ impl Body {
     }
 
     pub(super) fn events<P: Protocol>(protocol: &P, request: &Request, reply: Reply, drain: Option<&Drain>) -> Self {
-        let whole = if reply.is_stream() { Vec::new() } else { reply.answer().items() };
         Self(Inner::Events(Box::new(Events {
-            whole: whole.into_iter(),
-            reply,
+            items: Items::new(reply, drain),
             scribe: Box::new(protocol.scribe(request)),
             protocol: protocol.name(),
             is_fresh: false,
             is_handed_on: None,
-            ended: drain.map(|drain| Box::pin(drain.ended())),
             out: BytesMut::new(),
             is_over: false,
         })))
@@ -63,20 +56,6 @@ impl Body {
 }
 
 impl Events {
-    fn poll_item(&mut self, cx: &mut Cx<'_>) -> Poll<Option<Result<Item, Error>>> {
-        if let Some(item) = self.whole.next() {
-            return Poll::Ready(Some(Ok(item)));
-        }
-        let item = self.reply.poll_item(cx);
-        if item.is_pending()
-            && let Some(ended) = &mut self.ended
-            && ended.as_mut().poll(cx).is_ready()
-        {
-            return Poll::Ready(Some(Err(Error::refusal(Kind::Cancelled).delivered())));
-        }
-        item
-    }
-
     fn take(&mut self, item: Option<Result<Item, Error>>) {
         let was_fresh = std::mem::take(&mut self.is_fresh);
         match item {
@@ -110,7 +89,7 @@ impl Events {
             if self.is_over || self.out.len() >= FRAME {
                 break;
             }
-            match self.poll_item(cx) {
+            match self.items.poll_next(cx) {
                 Poll::Ready(item) => self.take(item),
                 Poll::Pending if self.out.is_empty() => return Poll::Pending,
                 Poll::Pending => break,

@@ -1,3 +1,8 @@
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Ends what is still being answered when a server stops: each call with a failure in its caller's words, in place of a connection that
@@ -34,5 +39,16 @@ impl Drain {
 
     pub(crate) fn ended(&self) -> WaitForCancellationFutureOwned {
         self.0.clone().cancelled_owned()
+    }
+
+    /// What the future gives, unless this ends first.
+    pub(crate) async fn or_ended<T>(drain: Option<&Self>, future: impl Future<Output = T>) -> Option<T> {
+        let Some(drain) = drain else { return Some(future.await) };
+        let (mut future, mut ended) = (pin!(future), pin!(drain.ended()));
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Pending => ended.as_mut().poll(cx).map(|()| None),
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+        })
+        .await
     }
 }

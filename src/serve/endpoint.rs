@@ -7,8 +7,8 @@ use http::{HeaderValue, Method, Response, StatusCode, header::ALLOW};
 use std::{
     convert::Infallible,
     fmt,
-    future::{Future, poll_fn},
-    pin::{Pin, pin},
+    future::Future,
+    pin::Pin,
     task::{Context as Cx, Poll},
 };
 use tower::{Service, ServiceExt};
@@ -76,14 +76,9 @@ where
     where
         B: http_body::Body,
     {
-        let Some(drain) = self.drain.clone() else { return self.ask(request).await };
-        let protocol = self.protocol.clone();
-        let (mut answer, mut ended) = (pin!(self.ask(request)), pin!(drain.ended()));
-        let answered = poll_fn(|cx| match answer.as_mut().poll(cx) {
-            Poll::Pending => ended.as_mut().poll(cx).map(|()| None),
-            Poll::Ready(response) => Poll::Ready(Some(response)),
-        });
-        answered.await.unwrap_or_else(|| refuse(&protocol, &Failure::of(&Error::refusal(Kind::Cancelled))))
+        let (drain, protocol) = (self.drain.clone(), self.protocol.clone());
+        let answered = Drain::or_ended(drain.as_ref(), self.ask(request)).await;
+        answered.unwrap_or_else(|| refuse(&protocol, &Failure::of(&Error::refusal(Kind::Cancelled))))
     }
 
     async fn ask<B>(self, request: http::Request<B>) -> Response<Body>

@@ -9,7 +9,10 @@ use serde::{
 use serde_json::{Deserializer as Json, value::RawValue};
 use std::{borrow::Cow, fmt};
 
-pub(super) use any::{Values, value};
+pub(super) use any::Values;
+
+/// More texts that end an answer than any provider takes.
+const MOST_STOPS: usize = 100;
 
 /// So many fields may stand in an object that is read, as each is compared with those before it.
 const MOST_FIELDS: usize = 100;
@@ -151,6 +154,19 @@ pub(super) fn elements<'a>(raw: &'a RawValue, mut read: impl FnMut(usize, &'a Ra
         (None, Ok(())) => Ok(()),
         (None, Err(_)) => Err(Wrong::new("is no list that can be read")),
     }
+}
+
+/// Texts that end an answer.
+pub(super) fn stops(raw: &RawValue) -> Read<Vec<Box<str>>> {
+    let mut stops = Vec::new();
+    elements(raw, |at, raw| {
+        if at == MOST_STOPS {
+            return Err(Wrong::new(format!("more than {MOST_STOPS} are too many")));
+        }
+        stops.push(text(raw)?.into());
+        Ok(())
+    })?;
+    Ok(stops)
 }
 
 pub(super) fn must_be(wanted: &'static str, raw: &RawValue) -> Wrong {

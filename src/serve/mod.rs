@@ -10,6 +10,7 @@ mod body;
 mod drain;
 mod endpoint;
 mod failure;
+mod items;
 mod json;
 mod limits;
 mod protocol;
@@ -24,6 +25,8 @@ pub use body::Body;
 pub use drain::Drain;
 pub use endpoint::Endpoint;
 pub use failure::Failure;
+#[cfg(feature = "tonic")]
+pub(crate) use items::Items;
 pub use limits::Limits;
 pub use openai::{Chunks, OpenAi};
 pub use protocol::{Protocol, Scribe, event};

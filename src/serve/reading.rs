@@ -9,13 +9,8 @@ use std::{
     task::Poll,
 };
 
-/// What is answered in place of a call.
-pub(super) struct Refused {
-    pub(super) failure: Failure,
-}
-
 /// Reads a body whole, within the limits.
-pub(super) async fn read<B: Body>(body: B, limits: Limits) -> Result<Bytes, Refused> {
+pub(super) async fn read<B: Body>(body: B, limits: Limits) -> Result<Bytes, Failure> {
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits));
     }
@@ -29,7 +24,7 @@ pub(super) async fn read<B: Body>(body: B, limits: Limits) -> Result<Bytes, Refu
         let Ok(frame) = frame.await else {
             let message = format!("the request's body did not come within {:?}", limits.within);
             let failure = Failure::of(&Error::refusal(Kind::InvalidRequest).with_message(message));
-            return Err(Refused { failure: failure.with_status(StatusCode::REQUEST_TIMEOUT) });
+            return Err(failure.with_status(StatusCode::REQUEST_TIMEOUT));
         };
         let mut data = match frame {
             None => return Ok(all.freeze()),
@@ -39,7 +34,7 @@ pub(super) async fn read<B: Body>(body: B, limits: Limits) -> Result<Bytes, Refu
             },
             Some(Err(_)) => {
                 let error = Error::refusal(Kind::InvalidRequest).with_message("the request's body broke off");
-                return Err(Refused { failure: Failure::of(&error) });
+                return Err(Failure::of(&error));
             }
         };
         if all.len() + data.remaining() > limits.body {
@@ -54,7 +49,7 @@ pub(super) async fn read<B: Body>(body: B, limits: Limits) -> Result<Bytes, Refu
     }
 }
 
-fn too_large(limits: Limits) -> Refused {
+fn too_large(limits: Limits) -> Failure {
     let message = format!("the request is larger than the {} bytes that are read here", limits.body);
-    Refused { failure: Failure::of(&Error::refusal(Kind::PayloadTooLarge).with_message(message)) }
+    Failure::of(&Error::refusal(Kind::PayloadTooLarge).with_message(message))
 }

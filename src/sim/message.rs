@@ -1,10 +1,8 @@
 //! An answer in Anthropic's form.
-use super::{
-    answer::Call,
-    said::{Said, Stopped, Words},
-};
+use super::said::{Said, Stopped, Words};
+use crate::chat::Input;
 use serde::Serialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 
 /// Written field by field, so that arguments stay the bytes that they are.
 #[derive(Serialize)]
@@ -29,29 +27,6 @@ pub(super) enum Block<'a> {
     Thinking { thinking: &'a str, signature: String },
     Text { text: &'a str, citations: () },
     ToolUse { id: String, name: &'a str, input: Input<'a>, caller: Value },
-}
-
-/// Must be an object.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Input<'a> {
-    Json(&'a RawValue),
-    Nothing {},
-    Broken {
-        #[serde(rename = "INVALID_JSON")]
-        text: &'a str,
-    },
-}
-
-impl Input<'_> {
-    /// As a stream has it, where nothing is nothing.
-    pub(super) fn text(&self) -> String {
-        match self {
-            Self::Json(json) => json.get().to_owned(),
-            Self::Nothing {} => String::new(),
-            Self::Broken { text } => json!({"INVALID_JSON": text}).to_string(),
-        }
-    }
 }
 
 impl<'a> Message<'a> {
@@ -91,20 +66,11 @@ fn content<'a>(said: &'a Said<'_>) -> Vec<Block<'a>> {
         Words::Calls(calls) => blocks.extend(calls.iter().map(|call| Block::ToolUse {
             id: said.word("toolu_01", 22),
             name: &call.name,
-            input: input(call),
+            input: Input::of(&call.arguments),
             caller: json!({"type": "direct"}),
         })),
     }
     blocks
-}
-
-fn input(call: &Call) -> Input<'_> {
-    let text = &call.arguments;
-    match serde_json::from_str::<&RawValue>(text) {
-        Ok(json) if json.get().starts_with('{') => Input::Json(json),
-        _ if text.trim().is_empty() => Input::Nothing {},
-        _ => Input::Broken { text },
-    }
 }
 
 fn stop_reason(said: &Said<'_>) -> &'static str {

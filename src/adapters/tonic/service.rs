@@ -9,12 +9,7 @@ use crate::{
     serve::Drain,
 };
 use ::tonic::{Response, Status};
-use std::{
-    fmt,
-    future::{Future, poll_fn},
-    pin::pin,
-    task::Poll,
-};
+use std::fmt;
 use tower::{Service, ServiceExt};
 
 /// The largest message that is read: as an HTTP [endpoint](crate::serve::Limits) has it. tonic's own 4 MiB end at one photograph.
@@ -62,13 +57,8 @@ where
             }
             Ok(reply)
         };
-        let Some(drain) = &self.drain else { return answer.await };
-        let (mut answer, mut ended) = (pin!(answer), pin!(drain.ended()));
-        poll_fn(|cx| match answer.as_mut().poll(cx) {
-            Poll::Pending => ended.as_mut().poll(cx).map(|()| Err(Error::refusal(Kind::Cancelled))),
-            answered => answered,
-        })
-        .await
+        let answered = Drain::or_ended(self.drain.as_ref(), answer).await;
+        answered.unwrap_or_else(|| Err(Error::refusal(Kind::Cancelled)))
     }
 }
 

@@ -2,7 +2,7 @@
 use super::encode::Form;
 use crate::{
     Change, Invalid, Mend,
-    chat::{Media, Message, Native, Part, Source, ToolCall},
+    chat::{Input, Media, Message, Native, Part, Source},
     provider::{
         Fit,
         joined::{json, piece},
@@ -10,6 +10,7 @@ use crate::{
         wire::has_field,
     },
 };
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -61,18 +62,7 @@ enum Own<'a> {
 enum Place<'a> {
     Url { url: &'a str },
     Base64 { media_type: &'a str, data: &'a str },
-}
-
-/// Must be an object.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Input<'a> {
-    Json(&'a RawValue),
-    Nothing {},
-    Broken {
-        #[serde(rename = "INVALID_JSON")]
-        text: &'a str,
-    },
+    Text { media_type: &'a str, data: String },
 }
 
 /// The blocks of a turn: some at least. `is_last` is the end of the history, where the model goes on.
@@ -215,24 +205,24 @@ fn is_blank(text: &str) -> bool {
 fn source(media: &Media) -> Place<'_> {
     match media.source() {
         Source::Url(url) => Place::Url { url },
+        // Of a document in base64 it takes PDF alone.
+        Source::Base64 { media_type, data } if &**media_type == "text/plain" => match plain(data) {
+            Some(data) => Place::Text { media_type, data },
+            None => Place::Base64 { media_type, data },
+        },
         Source::Base64 { media_type, data } => Place::Base64 { media_type, data },
     }
+}
+
+fn plain(data: &str) -> Option<String> {
+    String::from_utf8(BASE64.decode(data).ok()?).ok()
 }
 
 /// A provider that speaks in several ways has one name: what it wrote tells in which.
 fn tool_use<'a>(called: &'a Called<'a>, provider: &str) -> Block<'a> {
     let native = called.native(provider).filter(|json| has_field(json, "input"));
     let Called { call, id, name } = called;
-    native.map_or_else(|| Block::Own(Own::ToolUse { id, name, input: input(call) }), Block::Native)
-}
-
-fn input(call: &ToolCall) -> Input<'_> {
-    let arguments = call.arguments();
-    match serde_json::from_str::<&RawValue>(arguments) {
-        Ok(json) if json.get().starts_with('{') => Input::Json(json),
-        _ if is_blank(arguments) => Input::Nothing {},
-        _ => Input::Broken { text: arguments },
-    }
+    native.map_or_else(|| Block::Own(Own::ToolUse { id, name, input: Input::of(call.arguments()) }), Block::Native)
 }
 
 /// A call has one block, whatever number of results it has. It may be empty, but where the tool failed.

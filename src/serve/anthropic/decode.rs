@@ -6,7 +6,7 @@ use super::{
 use crate::{
     chat::{Request, ResponseFormat},
     serve::json::{
-        Read, Wrong, body, elements, fields, flag, given, must_be, number, owned, required, text, value, whole,
+        Read, Values, Wrong, body, elements, fields, flag, must_be, number, owned, required, stops, text, whole,
     },
 };
 use serde_json::value::RawValue;
@@ -14,8 +14,8 @@ use serde_json::value::RawValue;
 pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
     let mut asked = Request::new("");
     let (mut has_model, mut has_cap, mut messages, mut cache) = (false, false, Vec::new(), None);
+    let mut values = Values::default();
     fields(body(bytes)?, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         let request = std::mem::replace(&mut asked, Request::new(""));
         asked = match name {
             "model" => {
@@ -30,28 +30,21 @@ pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
                 elements(raw, |_, raw| turn::decode(raw, provider, &mut messages, &mut cache))?;
                 request
             }
-            "system" => system(request, raw, provider)?,
-            "tools" => tools(request, raw, provider)?,
+            "system" => system(request, raw, provider, &mut values)?,
+            "tools" => tools(request, raw, provider, &mut values)?,
             "tool_choice" => choice(request, raw)?,
             "temperature" => request.temperature(number(raw)?),
             "top_p" => request.top_p(number(raw)?),
-            "stop_sequences" => {
-                let mut stops = Vec::new();
-                elements(raw, |_, raw| {
-                    stops.push(text(raw)?.into_owned());
-                    Ok(())
-                })?;
-                stops.into_iter().fold(request, Request::stop)
-            }
+            "stop_sequences" => stops(raw)?.into_iter().fold(request, Request::stop),
             "stream" => match flag(raw)? {
                 true => request.stream(),
                 false => request,
             },
             "output_config" => match schema(raw)? {
                 Some(format) => request.response_format(format),
-                None => request.extra(provider, name, value(raw)?),
+                None => request.extra(provider, name, values.read(raw)?),
             },
-            name => request.extra(provider, name, value(raw)?),
+            name => request.extra(provider, name, values.read(raw)?),
         };
         Ok(())
     })?;
@@ -65,7 +58,7 @@ pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
     }
     asked = asked.history(messages);
     if let Some(cache) = cache.filter(|_| asked.extras(provider).all(|(field, _)| field != "cache_control")) {
-        asked = asked.extra(provider, "cache_control", cache);
+        asked = asked.extra(provider, "cache_control", values.read(cache)?);
     }
     Ok(asked)
 }
@@ -75,8 +68,8 @@ fn schema(raw: &RawValue) -> Read<Option<ResponseFormat>> {
     let (mut format, mut has_more) = (None, false);
     fields(raw, |name, raw| {
         match name {
-            "format" => format = given(raw),
-            _ => has_more |= given(raw).is_some(),
+            "format" => format = Some(raw),
+            _ => has_more = true,
         }
         Ok(())
     })?;
@@ -95,7 +88,7 @@ fn schema(raw: &RawValue) -> Read<Option<ResponseFormat>> {
     Ok(Some(ResponseFormat::JsonSchema { name: "answer".into(), schema: schema.into(), strict: true }))
 }
 
-fn system(request: Request, raw: &RawValue, provider: &str) -> Read<Request> {
+fn system(request: Request, raw: &RawValue, provider: &str, values: &mut Values) -> Read<Request> {
     if raw.get().starts_with('"') {
         return Ok(request.system(text(raw)?));
     }
@@ -107,7 +100,7 @@ fn system(request: Request, raw: &RawValue, provider: &str) -> Read<Request> {
                 "type" if text(raw)? != "text" => return Err(Wrong::new("must be `text`")),
                 "text" => said = Some(text(raw)?),
                 "type" => {}
-                _ => says_more |= given(raw).is_some(),
+                _ => says_more = true,
             }
             Ok(())
         })?;
@@ -116,5 +109,5 @@ fn system(request: Request, raw: &RawValue, provider: &str) -> Read<Request> {
         Ok(())
     })?;
     let request = if all.is_empty() { request } else { request.system(all) };
-    Ok(if says_more { request.extra(provider, "system", value(raw)?) } else { request })
+    Ok(if says_more { request.extra(provider, "system", values.read(raw)?) } else { request })
 }

@@ -1,7 +1,7 @@
 //! An answer as Anthropic's messages give it.
 use crate::{
     Usage,
-    chat::{Answer, FinishReason, Part, Request},
+    chat::{Answer, FinishReason, Input, Part, Request},
 };
 use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -50,29 +50,7 @@ pub(super) enum Own<'a> {
     },
 }
 
-/// Must be an object: arguments that are none are shown as they are, and no tool runs on them by mistake.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Input<'a> {
-    Json(&'a RawValue),
-    Nothing {},
-    Broken {
-        #[serde(rename = "INVALID_JSON")]
-        text: &'a str,
-    },
-}
-
-impl<'a> Input<'a> {
-    pub(super) fn of(arguments: &'a str) -> Self {
-        match serde_json::from_str::<&RawValue>(arguments) {
-            Ok(json) if json.get().starts_with('{') => Self::Json(json),
-            _ if arguments.trim().is_empty() => Self::Nothing {},
-            _ => Self::Broken { text: arguments },
-        }
-    }
-}
-
-pub(super) fn whole(request: &Request, answer: &Answer) -> Bytes {
+pub(super) fn whole(request: &Request, answer: &Answer, provider: &str) -> Bytes {
     let id = answer.id().map_or_else(|| Cow::Owned(id()), Cow::Borrowed);
     let message = answer.message();
     let is_refused = message.refusal().is_some();
@@ -81,7 +59,7 @@ pub(super) fn whole(request: &Request, answer: &Answer) -> Bytes {
         kind: "message",
         role: "assistant",
         model: answer.model().unwrap_or_else(|| request.model_name()),
-        content: message.parts().iter().filter_map(block).collect(),
+        content: message.parts().iter().filter_map(|part| block(part, provider)).collect(),
         stop_reason: stop_reason(answer.finish_reason(), message.tool_calls().next().is_some(), is_refused),
         stop_sequence: (),
         usage: Tokens(answer.usage().unwrap_or_default()),
@@ -89,14 +67,14 @@ pub(super) fn whole(request: &Request, answer: &Answer) -> Bytes {
     serde_json::to_vec(&whole).unwrap_or_default().into()
 }
 
-fn block(part: &Part) -> Option<Block<'_>> {
+fn block<'a>(part: &'a Part, provider: &str) -> Option<Block<'a>> {
     Some(match part {
         Part::Text(text) if text.as_str().is_empty() => return None,
         Part::Text(text) => Block::Own(Own::Text {
             text: text.as_str(),
-            citations: text.citations().and_then(|citations| citations.json_for("anthropic")),
+            citations: text.citations().and_then(|citations| citations.json_for(provider)),
         }),
-        Part::Reasoning(thoughts) => match thoughts.native().json_for("anthropic") {
+        Part::Reasoning(thoughts) => match thoughts.native().json_for(provider) {
             Some(json) if json.get().starts_with('{') => Block::Native(json),
             _ if thoughts.text().is_empty() => return None,
             _ => Block::Own(Own::Thinking { thinking: thoughts.text(), signature: "" }),
@@ -105,7 +83,7 @@ fn block(part: &Part) -> Option<Block<'_>> {
         Part::ToolCall(call) => {
             Block::Own(Own::ToolUse { id: call.id(), name: call.name(), input: Input::of(call.arguments()) })
         }
-        Part::Native(native) => Block::Native(native.json_for("anthropic")?),
+        Part::Native(native) => Block::Native(native.json_for(provider)?),
         Part::Image(_) | Part::Document(_) | Part::ToolResult(_) => return None,
     })
 }

@@ -57,7 +57,7 @@ impl Protocol for Anthropic {
     }
 
     fn encode(&self, request: &Request, answer: &Answer) -> Bytes {
-        encode::whole(request, answer)
+        encode::whole(request, answer, &self.provider)
     }
 
     fn failure(&self, failure: &Failure) -> Bytes {
@@ -67,6 +67,6 @@ impl Protocol for Anthropic {
     type Scribe = Events;
 
     fn scribe(&self, request: &Request) -> Events {
-        Events::new(request.model_name())
+        Events::new(request.model_name(), self.provider.clone())
     }
 }

@@ -1,12 +1,12 @@
 //! A streamed answer as Anthropic's messages give it.
 use super::{
-    encode::{Block, Input, Own, Tokens, id, stop_reason},
+    encode::{Block, Own, Tokens, id, stop_reason},
     event::{Delta, Event, Start, Stop},
     failure,
 };
 use crate::{
     Usage,
-    chat::{FinishReason, Item},
+    chat::{FinishReason, Input, Item},
     serve::{Failure, Scribe, event},
 };
 use bytes::{Bytes, BytesMut};
@@ -18,6 +18,8 @@ use std::{borrow::Cow, sync::Arc};
 pub struct Events {
     id: Option<Arc<str>>,
     model: Arc<str>,
+    /// Whose own blocks are shown.
+    provider: Cow<'static, str>,
     has_begun: bool,
     /// The number of the block that is open, or of the next.
     index: u32,
@@ -41,10 +43,11 @@ enum Open {
 }
 
 impl Events {
-    pub(super) fn new(model: &str) -> Self {
+    pub(super) fn new(model: &str, provider: Cow<'static, str>) -> Self {
         Self {
             id: None,
             model: model.into(),
+            provider,
             has_begun: false,
             index: 0,
             open: None,
@@ -150,7 +153,7 @@ impl Scribe for Events {
                 self.delta(Delta::Thinking { thinking }, out);
             }
             Item::Thought(thoughts) => {
-                let native = thoughts.native().json_for("anthropic").filter(|json| json.get().starts_with('{'));
+                let native = thoughts.native().json_for(&self.provider).filter(|json| json.get().starts_with('{'));
                 let signature = native.and_then(signature);
                 match (native, signature) {
                     (_, Some(signature)) => {
@@ -164,21 +167,17 @@ impl Scribe for Events {
             }
             Item::ToolCall(call) => {
                 self.has_calls = true;
-                let text = match Input::of(call.arguments()) {
-                    Input::Json(json) => json.get().to_owned(),
-                    Input::Nothing {} => String::new(),
-                    broken @ Input::Broken { .. } => serde_json::to_string(&broken).unwrap_or_default(),
-                };
+                let text = Input::of(call.arguments()).text();
                 let own = Own::ToolUse { id: call.id(), name: call.name(), input: Input::Nothing {} };
                 self.block(Block::Own(own), Some(Delta::InputJson { partial_json: &text }), out);
             }
             Item::Native(block) => {
-                if let Some(json) = block.json_for("anthropic") {
+                if let Some(json) = block.json_for(&self.provider) {
                     self.block(Block::Native(json), None, out);
                 }
             }
             Item::Citations(cited) => {
-                let cited = cited.json_for("anthropic").and_then(|list| serde_json::from_str(list.get()).ok());
+                let cited = cited.json_for(&self.provider).and_then(|list| serde_json::from_str(list.get()).ok());
                 let cited: Vec<&RawValue> = cited.unwrap_or_default();
                 for citation in cited.into_iter().filter(|_| self.open == Some(Open::Text)) {
                     self.delta(Delta::Citations { citation }, out);

@@ -1,13 +1,13 @@
 //! The tools of a request.
 use crate::{
     chat::{Request, Tool, ToolChoice},
-    serve::json::{Read, Wrong, elements, fields, flag, given, must_be, owned, required, text, value},
+    serve::json::{Read, Values, Wrong, elements, fields, flag, must_be, owned, required, text},
 };
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Those of Anthropic's own, and what is said of others that nobody else understands, are for it alone.
-pub(super) fn tools(request: Request, raw: &RawValue, provider: &str) -> Read<Request> {
+pub(super) fn tools(request: Request, raw: &RawValue, provider: &str, values: &mut Values) -> Read<Request> {
     let (mut all, mut says_more) = (Vec::new(), false);
     elements(raw, |_, raw| {
         match tool(raw, &mut says_more)? {
@@ -17,13 +17,12 @@ pub(super) fn tools(request: Request, raw: &RawValue, provider: &str) -> Read<Re
         Ok(())
     })?;
     let request = all.into_iter().fold(request, Request::tool);
-    Ok(if says_more { request.extra(provider, "tools", value(raw)?) } else { request })
+    Ok(if says_more { request.extra(provider, "tools", values.read(raw)?) } else { request })
 }
 
 fn tool(raw: &RawValue, says_more: &mut bool) -> Read<Option<Tool>> {
     let (mut kind, mut called, mut description, mut schema, mut is_strict) = (None, None, None, None, false);
     fields(raw, |name, raw| {
-        let Some(raw) = given(raw) else { return Ok(()) };
         match name {
             "type" => kind = Some(text(raw)?),
             "name" => called = Some(text(raw)?),
@@ -49,7 +48,7 @@ pub(super) fn choice(request: Request, raw: &RawValue) -> Read<Request> {
         match name {
             "type" => kind = Some(text(raw)?),
             "name" => called = Some(text(raw)?),
-            "disable_parallel_tool_use" => one = given(raw).map(flag).transpose()?,
+            "disable_parallel_tool_use" => one = Some(flag(raw)?),
             _ => {}
         }
         Ok(())

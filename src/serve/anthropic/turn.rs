@@ -1,14 +1,19 @@
 //! A message as Anthropic says it.
 use crate::{
     chat::{Media, Message, Native, Part, Reasoning, Role, Text, ToolCall, ToolResult},
-    serve::json::{Read, Wrong, elements, fields, flag, given, must_be, owned, required, text, value},
+    serve::json::{Read, Wrong, elements, fields, flag, must_be, owned, required, text},
 };
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Adds what a message says. Results of tools are a turn of their own, in front of what the user says.
-pub(super) fn decode(raw: &RawValue, provider: &str, turns: &mut Vec<Message>, cache: &mut Option<Value>) -> Read<()> {
+pub(super) fn decode<'a>(
+    raw: &'a RawValue,
+    provider: &str,
+    turns: &mut Vec<Message>,
+    cache: &mut Option<&'a RawValue>,
+) -> Read<()> {
     let (mut role, mut content) = (None, None);
     fields(raw, |name, raw| {
         match name {
@@ -68,13 +73,14 @@ struct Block<'a> {
     thinking: Option<Cow<'a, str>>,
     signature: Option<Cow<'a, str>>,
     citations: Option<&'a RawValue>,
+    /// Whether it says what is not known here.
+    says_more: bool,
 }
 
 impl<'a> Block<'a> {
-    fn read(raw: &'a RawValue, cache: &mut Option<Value>) -> Read<Self> {
+    fn read(raw: &'a RawValue, cache: &mut Option<&'a RawValue>) -> Read<Self> {
         let mut block = Self::default();
         fields(raw, |name, raw| {
-            let Some(raw) = given(raw) else { return Ok(()) };
             match name {
                 "type" => block.kind = Some(text(raw)?),
                 "text" => block.text = Some(text(raw)?),
@@ -89,8 +95,9 @@ impl<'a> Block<'a> {
                 "thinking" => block.thinking = Some(text(raw)?),
                 "signature" => block.signature = Some(text(raw)?),
                 "citations" => block.citations = Some(raw).filter(|raw| raw.get().starts_with('[')),
-                "cache_control" => *cache = Some(value(raw)?),
-                _ => {}
+                "cache_control" => *cache = Some(raw),
+                "caller" => block.says_more |= !is_direct(raw)?,
+                _ => block.says_more = true,
             }
             Ok(())
         })?;
@@ -98,7 +105,17 @@ impl<'a> Block<'a> {
     }
 }
 
-fn block(raw: &RawValue, provider: &str, cache: &mut Option<Value>) -> Read<Option<Part>> {
+/// Whether the model itself calls, as it mostly does.
+fn is_direct(caller: &RawValue) -> Read<bool> {
+    let mut is_direct = false;
+    fields(caller, |name, raw| {
+        is_direct |= name == "type" && text(raw)? == "direct";
+        Ok(())
+    })?;
+    Ok(is_direct)
+}
+
+fn kind(raw: &RawValue) -> Read<Cow<'_, str>> {
     let mut kind = None;
     fields(raw, |name, raw| {
         if name == "type" {
@@ -106,36 +123,28 @@ fn block(raw: &RawValue, provider: &str, cache: &mut Option<Value>) -> Read<Opti
         }
         Ok(())
     })?;
-    let kind = required(kind, "type")?;
+    required(kind, "type")
+}
+
+fn block<'a>(raw: &'a RawValue, provider: &str, cache: &mut Option<&'a RawValue>) -> Read<Option<Part>> {
+    let kind = kind(raw)?;
     let native = || Native::new(provider.to_owned(), owned(raw));
-    if !["text", "image", "document", "tool_use", "tool_result", "thinking"].contains(&&*kind) {
+    match &*kind {
+        "text" | "image" | "document" => return shown(&kind, Block::read(raw, cache)?, provider).map(Some),
+        "redacted_thinking" => return Ok(Some(Part::Reasoning(Reasoning::new("", native())))),
+        "tool_use" | "tool_result" | "thinking" => {}
         // Of its fields nothing is known but that they go back as they came.
-        return Ok(Some(match &*kind {
-            "redacted_thinking" => Part::Reasoning(Reasoning::new("", native())),
-            _ => Part::Native(native()),
-        }));
+        _ => return Ok(Some(Part::Native(native()))),
     }
     let block = Block::read(raw, cache)?;
     Ok(Some(match &*kind {
-        "text" => {
-            let citations = block.citations.filter(|list| list.get().len() > 2);
-            let citations = citations.map(|list| Native::new(provider.to_owned(), owned(list)));
-            Part::Text(Text::from(required(block.text, "text")?).with_citations(citations))
-        }
-        "image" => Part::Image(media(required(block.source, "source")?, "image/png")?),
-        "document" => {
-            let media = media(required(block.source, "source")?, "text/plain")?;
-            Part::Document(match block.title {
-                Some(title) => media.name(title),
-                None => media,
-            })
-        }
         "tool_use" => {
             let input = required(block.input, "input")?;
             if !input.get().starts_with('{') {
                 return Err(must_be("an object", input).in_field("input"));
             }
-            Part::ToolCall(ToolCall::new(required(block.id, "id")?, required(block.name, "name")?, input.get()))
+            let call = ToolCall::new(required(block.id, "id")?, required(block.name, "name")?, input.get());
+            Part::ToolCall(call.with_native(block.says_more.then(native)))
         }
         "tool_result" => Part::ToolResult(result(block, cache)?),
         // Of another provider's thoughts, which we showed without one, nobody wants to know.
@@ -144,31 +153,54 @@ fn block(raw: &RawValue, provider: &str, cache: &mut Option<Value>) -> Read<Opti
     }))
 }
 
-fn result(block: Block<'_>, cache: &mut Option<Value>) -> Read<ToolResult> {
+/// What may stand in a message, and in a result.
+fn shown(kind: &str, block: Block<'_>, provider: &str) -> Read<Part> {
+    Ok(match kind {
+        "text" => {
+            let citations = block.citations.filter(|list| list.get().len() > 2);
+            let citations = citations.map(|list| Native::new(provider.to_owned(), owned(list)));
+            Part::Text(Text::from(required(block.text, "text")?).with_citations(citations))
+        }
+        "image" => Part::Image(media(required(block.source, "source")?, "image/png")?),
+        _ => {
+            let media = media(required(block.source, "source")?, "text/plain")?;
+            Part::Document(match block.title {
+                Some(title) => media.name(title),
+                None => media,
+            })
+        }
+    })
+}
+
+/// Its content holds no results, however deep a sender nests them.
+fn result<'a>(block: Block<'a>, cache: &mut Option<&'a RawValue>) -> Read<ToolResult> {
     let id = required(block.tool_use_id, "tool_use_id")?;
-    let (mut said, mut shown) = (String::new(), Vec::new());
+    let (mut said, mut parts) = (String::new(), Vec::new());
     match block.content {
         None => {}
         Some(raw) if raw.get().starts_with('"') => said = text(raw)?.into_owned(),
         Some(raw) => {
             let read = elements(raw, |_, raw| {
-                match self::block(raw, "", cache)? {
-                    Some(Part::Text(text)) => {
+                let kind = kind(raw)?;
+                if !["text", "image", "document"].contains(&&*kind) {
+                    return Err(Wrong::unsupported("a result here is text, images and documents"));
+                }
+                match shown(&kind, Block::read(raw, cache)?, "")? {
+                    Part::Text(text) => {
                         said.push_str(if said.is_empty() { "" } else { "\n" });
                         said.push_str(text.as_str());
                     }
-                    Some(Part::Image(media)) => shown.push((true, media)),
-                    Some(Part::Document(media)) => shown.push((false, media)),
-                    _ => return Err(Wrong::unsupported("a result here is text, images and documents")),
+                    part => parts.push(part),
                 }
                 Ok(())
             });
             read.map_err(|wrong| wrong.in_field("content"))?;
         }
     }
-    let result = shown.into_iter().fold(ToolResult::new(id, said), |result, (is_image, media)| match is_image {
-        true => result.image(media),
-        false => result.document(media),
+    let result = parts.into_iter().fold(ToolResult::new(id, said), |result, part| match part {
+        Part::Image(media) => result.image(media),
+        Part::Document(media) => result.document(media),
+        _ => result,
     });
     Ok(if block.is_error { result.error() } else { result })
 }

@@ -10,11 +10,6 @@ use std::fmt;
 /// So many values may stand in the fields of a request that are handed on unread, as each takes some forty bytes of memory.
 const MOST_VALUES: usize = 100_000;
 
-/// Any value, for a field that seawall does not know.
-pub(in crate::serve) fn value(raw: &RawValue) -> Read<Value> {
-    Values::default().read(raw)
-}
-
 /// How many values the unknown fields of one request may still hold together.
 pub(in crate::serve) struct Values(usize);
 
@@ -25,6 +20,7 @@ impl Default for Values {
 }
 
 impl Values {
+    /// Any value, for a field that seawall does not know.
     pub(in crate::serve) fn read(&mut self, raw: &RawValue) -> Read<Value> {
         let left = self.0.checked_sub(values(raw.get()));
         self.0 =

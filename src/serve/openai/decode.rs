@@ -2,12 +2,11 @@
 use super::turn::{self, Turn};
 use crate::{
     chat::{Request, ResponseFormat, Tool, ToolChoice},
-    serve::json::{Read, Values, Wrong, body, elements, fields, flag, must_be, number, owned, required, text, whole},
+    serve::json::{
+        Read, Values, Wrong, body, elements, fields, flag, must_be, number, owned, required, stops, text, whole,
+    },
 };
 use serde_json::{Value, value::RawValue};
-
-/// More than any provider takes.
-const MOST_STOPS: usize = 100;
 
 /// No dialect's name: so what a caller wants of us alone is sent to nobody.
 const OURS: &str = "serve::OpenAi";
@@ -57,6 +56,7 @@ pub(super) fn request(bytes: &[u8], provider: &str) -> Read<Request> {
             "temperature" => request.temperature(number(raw)?),
             "top_p" => request.top_p(number(raw)?),
             "stop" if raw.get().starts_with('"') => request.stop(text(raw)?),
+            "stop" if !raw.get().starts_with('[') => return Err(must_be("a text or a list of them", raw)),
             "stop" => stops(raw)?.into_iter().fold(request, Request::stop),
             "seed" => request.seed(whole(raw)?),
             "stream" => match flag(raw)? {
@@ -115,21 +115,6 @@ fn stream_options(raw: &RawValue, values: &mut Values) -> Read<StreamOptions> {
         more["include_usage"] = true.into();
     }
     Ok(StreamOptions { include_usage, more })
-}
-
-fn stops(raw: &RawValue) -> Read<Vec<Box<str>>> {
-    let mut stops = Vec::new();
-    if !raw.get().starts_with('[') {
-        return Err(must_be("a text or a list of them", raw));
-    }
-    elements(raw, |at, raw| {
-        if at == MOST_STOPS {
-            return Err(Wrong::new(format!("more than {MOST_STOPS} are too many")));
-        }
-        stops.push(text(raw)?.into());
-        Ok(())
-    })?;
-    Ok(stops)
 }
 
 fn tool(raw: &RawValue) -> Read<Tool> {

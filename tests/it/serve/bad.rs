@@ -2,8 +2,7 @@
 use super::{ask, json};
 use crate::{guarded, seconds};
 use bytes::Bytes;
-use http_body::Frame;
-use http_body_util::StreamBody;
+use http_body::{Body, Frame};
 use seawall::{
     Error, Kind, Stack, chat,
     provider::OpenAi,
@@ -11,7 +10,14 @@ use seawall::{
     sim::{InProcess, Script},
     stack::Boxed,
 };
-use std::{convert::Infallible, time::Duration};
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::Sleep;
 use tower::{Service, ServiceExt};
 
 fn stack(provider: &InProcess) -> Boxed {
@@ -73,6 +79,28 @@ async fn each_fault_is_told_by_its_place_in_the_clients_words() {
             let body = format!(r#"{{"model":"m","x":{{"{key}":"{bomb}"}},"messages":7}}"#);
             assert!(ask(&openai, body).await.1.contains("messages: must be a list"));
         }
+        // Many small things together are as much as one large one.
+        let fields = (0..60).map(|n| format!(r#""x{n}":[{}1],"#, "1,".repeat(2_000))).collect::<String>();
+        let stops = format!(r#"["a"{}]"#, r#","a""#.repeat(100));
+        for (body, word) in [
+            (format!(r#"{{{fields}"model":"m"}}"#), "holds more than 100000 values, with those before it"),
+            (format!(r#"{{"stop":{stops},"stop_sequences":{stops}}}"#), "more than 100 are too many"),
+            (
+                format!("{{{}}}", (0..101).map(|n| format!(r#""x{n}":1"#)).collect::<Vec<_>>().join(",")),
+                "more than 100 fields",
+            ),
+            (r#"{"model":"m","model":"n"}"#.to_owned(), "model: is given twice"),
+        ] {
+            for (_, told) in [ask(&openai, body.clone()).await, ask(&anthropic, body.clone()).await] {
+                assert!(told.contains(word), "{word}: {told}");
+            }
+        }
+        // A result of results of results: nobody walks down into it.
+        let nested = r#"{"type":"tool_result","tool_use_id":"a","content":["#.repeat(50_000) + &"]}".repeat(50_000);
+        let body = format!(r#"{{"model":"m","max_tokens":1,"messages":[{{"role":"user","content":[{nested}]}}]}}"#);
+        let (_, told) = ask(&anthropic, body).await;
+        assert!(told.contains("messages[0].content[0].content[0]: a result here is text"), "{told}");
+
         let (_, told) = ask(&openai, &br#"{"model":"m","messages":[{"role":"user","content":"?"}],"n":2}"#[..]).await;
         assert_eq!(
             (&json(&told)["error"]["code"], &json(&told)["error"]["param"]),
@@ -93,14 +121,10 @@ async fn a_body_that_is_too_large_or_never_ends_is_answered_and_not_kept() {
         assert_eq!((head.status.as_u16(), &json(&told)["error"]["code"]), (413, &"request_too_large".into()));
 
         // Without a length, and without an end.
-        let drip = |bytes: usize, every: Duration| {
-            futures_util_stream(move |_| async move {
-                tokio::time::sleep(every).await;
-                Some(Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b' '; bytes]))))
-            })
-        };
         for (bytes, every, status) in [(100, Duration::ZERO, 413), (1, seconds(1), 408)] {
-            let request = http::Request::post("/").body(StreamBody::new(drip(bytes, every))).unwrap();
+            let request = http::Request::post("/")
+                .body(Drip { bytes, every, pause: Box::pin(tokio::time::sleep(every)) })
+                .unwrap();
             let Ok(response) = endpoint.clone().oneshot(request).await;
             assert_eq!(response.status().as_u16(), status);
         }
@@ -111,29 +135,22 @@ async fn a_body_that_is_too_large_or_never_ends_is_answered_and_not_kept() {
     .await;
 }
 
-/// A stream that never ends.
-fn futures_util_stream<T, F, Fut>(next: F) -> impl futures_core::Stream<Item = T>
-where
-    F: Fn(u64) -> Fut,
-    Fut: Future<Output = Option<T>>,
-{
-    struct Unfold<F, Fut>(F, Option<std::pin::Pin<Box<Fut>>>);
-    impl<F, Fut> Unpin for Unfold<F, Fut> {}
-    impl<T, F: Fn(u64) -> Fut, Fut: Future<Output = Option<T>>> futures_core::Stream for Unfold<F, Fut> {
-        type Item = T;
-        fn poll_next(
-            mut self: std::pin::Pin<&mut Self>,
-            cx: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Option<T>> {
-            let this = &mut *self;
-            let next = &this.0;
-            let future = this.1.get_or_insert_with(|| Box::pin(next(0)));
-            let item = std::task::ready!(future.as_mut().poll(cx));
-            this.1 = None;
-            std::task::Poll::Ready(item)
-        }
+/// A body that never ends.
+struct Drip {
+    bytes: usize,
+    every: Duration,
+    pause: Pin<Box<Sleep>>,
+}
+
+impl Body for Drip {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        ready!(self.pause.as_mut().poll(cx));
+        self.pause = Box::pin(tokio::time::sleep(self.every));
+        Poll::Ready(Some(Ok(Frame::data(vec![b' '; self.bytes].into()))))
     }
-    Unfold(next, None)
 }
 
 #[test]

@@ -7,7 +7,15 @@ use seawall::{
     serve::{self, Drain, Endpoint},
     sim::{Answer, Fault, MockProvider, Phase, Script, When},
 };
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -15,10 +23,13 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
+use tower::util::MapRequestLayer;
 
 struct Served {
     provider: MockProvider,
-    address: std::net::SocketAddr,
+    address: SocketAddr,
+    /// The requests that came to an endpoint.
+    arrived: Arc<AtomicU32>,
     stop: Option<oneshot::Sender<()>>,
     server: JoinHandle<()>,
 }
@@ -33,13 +44,19 @@ async fn served(script: Script, grace: Duration) -> Served {
     let router = Router::new()
         .route_service("/v1/chat/completions", Endpoint::new(serve::OpenAi::new(), stack.clone()).drain(&drain))
         .route_service("/v1/messages", Endpoint::new(serve::Anthropic::new(), stack).drain(&drain));
+    let arrived = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&arrived);
+    let router = router.layer(MapRequestLayer::new(move |request: axum::extract::Request| {
+        count.fetch_add(1, Ordering::Relaxed);
+        request
+    }));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
     let server = tokio::spawn(async move {
         serve(listener, router).drain(&drain).grace(grace).until(async { drop(stopped.await) }).await.unwrap();
     });
-    Served { provider, address, stop: Some(stop), server }
+    Served { provider, address, arrived, stop: Some(stop), server }
 }
 
 impl Served {
@@ -175,7 +192,7 @@ async fn a_server_that_stops_tells_those_whose_time_is_over() {
     let mut streamed = served.call(true).await;
     read_to(&mut streamed, "one").await;
     let awaited = served.call(false).await; // in line for the permit
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    until(|| served.arrived.load(Ordering::Relaxed) == 2).await;
     drop(served.stop.take());
     let told = rest(streamed).await;
     assert!(told.contains("\"error\"") && !told.contains("[DONE]"), "{told}");

@@ -219,6 +219,22 @@ async fn a_providers_own_trouble_stays_with_us() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_document_in_words_and_a_call_by_a_program_reach_their_own_kind_as_they_were() {
+    guarded(async {
+        let [_, (anthropic, stack)] = routes(tools);
+        let mut claude = claude();
+        let document = value!({ "type": "document", "source": { "type": "text", "media_type": "text/plain", "data": "Blau, größtenteils." } });
+        claude["messages"][0]["content"][1] = document.clone();
+        claude["messages"][1]["content"][0]["caller"] = value!({ "type": "code_execution_20250825", "tool_id": "srvtoolu_1" });
+        ask(&Endpoint::new(serve::Anthropic::new(), stack), claude.to_string()).await;
+        let told = sent(&anthropic);
+        assert_eq!(told["messages"][0]["content"][1], document);
+        assert_eq!(told["messages"][1]["content"][0], claude["messages"][1]["content"][0]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_block_on_several_lines_is_one_event() {
     use seawall::chat::{Answer, Message, Native, Part, Reply, Request, Role};
