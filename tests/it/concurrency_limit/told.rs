@@ -35,7 +35,8 @@ async fn a_listener_is_told_of_each_permit_and_each_wait() {
         let leaves = tokio::spawn(service.clone().oneshot(1));
         sleep(seconds(2)).await;
         leaves.abort();
-        (first.await.unwrap().unwrap(), second.await.unwrap().unwrap());
+        first.await.unwrap().unwrap();
+        second.await.unwrap().unwrap();
         assert_eq!(take(), ["taken", "entered", "entered", "left 2", "returned", "left 3", "taken", "returned"]);
     })
     .await;

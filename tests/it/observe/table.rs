@@ -1,7 +1,7 @@
 //! The tables in the docs of `observe` say what there is: no more, and no less.
 use super::{meters::Told, spans, talkative, usage};
 use crate::seconds;
-use seawall::{Change, GaveUp, Kind, Outcome, Phase, Usage, What, observe::telemetry};
+use seawall::{Change, GaveUp, Kind, Outcome, Phase, What, observe::telemetry};
 use std::collections::{BTreeMap, BTreeSet};
 
 const EVENTS: &str = include_str!("../../../src/event.rs");
