@@ -113,6 +113,7 @@ fn whole(text: &str, usage: Usage) -> Reply {
 }
 
 /// Tokens, and whether somebody told them.
+#[cfg(any(feature = "metrics", feature = "tracing"))]
 fn usage(input: u64, output: u64, estimated: bool) -> Usage {
     let mut usage = Usage::new(input, output);
     usage.estimated = estimated;
