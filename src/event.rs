@@ -84,6 +84,17 @@ pub enum What<'a> {
         /// For how long.
         wait: Duration,
     },
+    /// A call took a permit of a [concurrency limit](crate::concurrency_limit).
+    PermitTaken,
+    /// A permit is free again, as the answer under it is over or was left.
+    PermitReturned,
+    /// A call found all permits taken, and stands in line.
+    QueueEntered,
+    /// A call that stood in line has its permit, or does without: its time is over, or its caller left.
+    QueueLeft {
+        /// For how long it stood there.
+        waited: Duration,
+    },
     /// One send is over, its answer read to the end, or left.
     AttemptEnded {
         /// The [key](crate::Shape::key) of the request: the model, of a chat.

@@ -49,7 +49,7 @@ mod shape;
 mod time;
 mod usage;
 
-#[cfg(any(feature = "axum", feature = "tonic"))]
+#[cfg(any(feature = "axum", feature = "otlp", feature = "prometheus", feature = "tonic"))]
 pub mod adapters;
 pub mod chat;
 pub mod provider;

@@ -47,7 +47,7 @@ impl<H: Clone> Plan<H> {
         let service = attempt.shape(shape.clone()).layer(service);
         let service =
             named("circuit_breaker", settings.breaker(facts.gate(), &sink))?.shape(shape.clone()).layer(service);
-        let service = named("concurrency_limit", settings.concurrency())?.shape(shape.clone()).layer(service);
+        let service = named("concurrency_limit", settings.concurrency(&sink))?.shape(shape.clone()).layer(service);
         let service = settings.recovery(&sink).shape(shape.clone()).layer(service);
         Ok(Paved(named("retry", settings.retry(&sink))?.shape(shape).layer(service)))
     }

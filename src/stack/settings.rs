@@ -202,10 +202,10 @@ impl Settings {
         RecoveryLayer::new(self.recovery).sink(sink.clone())
     }
 
-    pub(super) fn concurrency(&self) -> Result<ConcurrencyLimitLayer, Invalid> {
+    pub(super) fn concurrency(&self, sink: &Sink) -> Result<ConcurrencyLimitLayer, Invalid> {
         match self.concurrency {
             Some(0) => Err(Invalid::new("concurrency", "zero lets no call through; set at least 1, or leave it out")),
-            Some(most) => ConcurrencyLimitLayer::new(most),
+            Some(most) => Ok(ConcurrencyLimitLayer::new(most)?.sink(sink.clone())),
             None => Ok(ConcurrencyLimitLayer::unlimited()),
         }
     }

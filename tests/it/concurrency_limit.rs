@@ -1,6 +1,7 @@
 //! The concurrency limit, in virtual time.
 mod answers;
 mod line;
+mod told;
 mod waits;
 
 use crate::{

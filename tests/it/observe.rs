@@ -5,6 +5,8 @@ mod events;
 mod meters;
 #[cfg(feature = "tracing")]
 mod spans;
+#[cfg(all(feature = "metrics", feature = "tracing"))]
+mod table;
 
 use crate::fake::{Answer, Fake, fake};
 use bytes::Bytes;
@@ -108,6 +110,14 @@ fn attempt(route: &'static str, sink: &Sink) -> ObserveLayer<Bare> {
 
 fn whole(text: &str, usage: Usage) -> Reply {
     Reply::whole(Whole::new(Message::assistant(text)).with_usage(usage))
+}
+
+/// Tokens, and whether somebody told them.
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+fn usage(input: u64, output: u64, estimated: bool) -> Usage {
+    let mut usage = Usage::new(input, output);
+    usage.estimated = estimated;
+    usage
 }
 
 /// A model that streams these items, or breaks in the middle.

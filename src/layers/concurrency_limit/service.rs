@@ -1,5 +1,5 @@
 use super::{Permit, ResponseFuture, patience::Patience, permit::Permits};
-use crate::{Bare, Ending, Error, Shape, time};
+use crate::{Bare, Ending, Error, Shape, Sink, time};
 use std::task::{Context as Cx, Poll};
 use tower::Service;
 
@@ -8,12 +8,13 @@ use tower::Service;
 pub struct ConcurrencyLimit<S, H = Bare> {
     inner: S,
     permits: Permits,
+    sink: Option<Sink>,
     shape: H,
 }
 
 impl<S, H> ConcurrencyLimit<S, H> {
-    pub(super) fn new(inner: S, permits: Permits, shape: H) -> Self {
-        Self { inner, permits, shape }
+    pub(super) fn new(inner: S, permits: Permits, sink: Option<Sink>, shape: H) -> Self {
+        Self { inner, permits, sink, shape }
     }
 }
 
@@ -32,7 +33,7 @@ where
 
     fn call(&mut self, request: Req) -> Self::Future {
         let shape = self.shape.clone();
-        let line = match self.permits.take() {
+        let line = match self.permits.take(self.sink.as_ref()) {
             Ok(permit) => return ResponseFuture::calling(self.inner.call(request), permit, shape),
             Err(line) => line,
         };

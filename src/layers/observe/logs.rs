@@ -26,7 +26,12 @@ pub(super) fn log(&Event { route, what }: &Event<'_>) {
         What::Retrying { error, retry, wait } => failure!(DEBUG, error, retry, wait = ?wait, "retrying"),
         What::TimedOut { phase, limit } => tell!(DEBUG, phase = phase.as_str(), limit = ?limit, "timed out"),
         What::Changed { key, change } => tell!(INFO, gen_ai.request.model = key, "request changed: {change}"),
-        // Their spans tell it.
-        What::AttemptEnded { .. } | What::OperationEnded { .. } => {}
+        // Each call has some of these: meters count them, and spans tell of the ends.
+        What::PermitTaken
+        | What::PermitReturned
+        | What::QueueEntered
+        | What::QueueLeft { .. }
+        | What::AttemptEnded { .. }
+        | What::OperationEnded { .. } => {}
     }
 }

@@ -40,6 +40,8 @@ struct Route {
     timeouts: Slots<Counter>,
     cool_downs: Slots<Counter>,
     changes: Slots<Counter>,
+    permits: OnceLock<Gauge>,
+    waiting: OnceLock<Gauge>,
 }
 
 impl Route {
@@ -57,6 +59,8 @@ impl Route {
             timeouts: Slots::default(),
             cool_downs: Slots::default(),
             changes: Slots::default(),
+            permits: OnceLock::new(),
+            waiting: OnceLock::new(),
         }
     }
 
@@ -68,6 +72,11 @@ impl Route {
             What::TimedOut { phase, .. } => self.count(&self.timeouts, names::TIMEOUTS, phase.as_str()),
             What::CoolingDown { error, .. } => self.count(&self.cool_downs, names::COOL_DOWNS, error.kind().as_str()),
             What::Changed { change, .. } => self.count(&self.changes, names::CHANGES, change.as_str()),
+            // By steps, as what several calls tell of one number may come in any order.
+            What::PermitTaken => self.gauge(&self.permits, names::PERMITS).increment(1.0),
+            What::PermitReturned => self.gauge(&self.permits, names::PERMITS).decrement(1.0),
+            What::QueueEntered => self.gauge(&self.waiting, names::WAITING).increment(1.0),
+            What::QueueLeft { .. } => self.gauge(&self.waiting, names::WAITING).decrement(1.0),
             What::CircuitOpened { key, .. } => self.key(key, |key| key.opened()),
             What::CircuitHalfOpened { key } => self.key(key, |key| key.circuit().0.set(names::HALF_OPEN)),
             What::CircuitClosed { key } => self.key(key, |key| key.circuit().0.set(names::CLOSED)),
@@ -89,6 +98,10 @@ impl Route {
         slots.with(Some(word), make, |counter| counter.increment(1));
     }
 
+    fn gauge<'a>(&self, kept: &'a OnceLock<Gauge>, name: &'static str) -> &'a Gauge {
+        kept.get_or_init(|| gauge!(name, self.labels.clone()))
+    }
+
     fn key(&self, key: Option<&str>, each: impl FnOnce(&Key)) {
         let keyless = self.keys.get(None, |_| Key::default(), |_| false);
         let Some(key) = key else { return each(&keyless) };
@@ -106,6 +119,8 @@ struct Key {
     operations: Slots<(Counter, Histogram)>,
     attempts: Slots<(Counter, Histogram)>,
     tokens: OnceLock<[Histogram; 2]>,
+    /// Those that nobody told.
+    estimated: OnceLock<[Histogram; 2]>,
     first_chunk: OnceLock<Histogram>,
     circuit: OnceLock<(Gauge, Counter)>,
 }
@@ -141,9 +156,15 @@ impl Key {
     }
 
     fn tokens(&self, usage: Usage) {
-        let make =
-            |kind| histogram!(names::TOKENS, with(&self.shared, Label::from_static_parts(names::TOKEN_TYPE, kind)));
-        let [input, output] = self.tokens.get_or_init(|| ["input", "output"].map(make));
+        let (kept, mark) = match usage.estimated {
+            true => (&self.estimated, Some(Label::from_static_parts(names::ESTIMATED, "true"))),
+            false => (&self.tokens, None),
+        };
+        let make = |kind| {
+            let labels = with(&self.shared, Label::from_static_parts(names::TOKEN_TYPE, kind)).into_iter();
+            histogram!(names::TOKENS, labels.chain(mark.clone()).collect::<Vec<_>>())
+        };
+        let [input, output] = kept.get_or_init(|| ["input", "output"].map(make));
         // Exact up to 2^53, which no answer costs.
         input.record(usage.input as f64);
         output.record(usage.output as f64);

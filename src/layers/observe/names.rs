@@ -7,6 +7,7 @@ pub(super) const OPERATION_NAME: &str = "gen_ai.operation.name";
 pub(super) const PROVIDER: &str = "gen_ai.provider.name";
 pub(super) const MODEL: &str = "gen_ai.request.model";
 pub(super) const TOKEN_TYPE: &str = "gen_ai.token.type";
+pub(super) const ESTIMATED: &str = "seawall.usage.estimated";
 pub(super) const ERROR_TYPE: &str = "error.type";
 pub(super) const ROUTE: &str = "seawall.route";
 
@@ -19,6 +20,8 @@ pub(super) const ATTEMPTS: &str = "seawall.attempts";
 pub(super) const ATTEMPT_DURATION: &str = "seawall.attempt.duration";
 pub(super) const CIRCUIT_STATE: &str = "seawall.circuit.state";
 pub(super) const CIRCUIT_OPENINGS: &str = "seawall.circuit.openings";
+pub(super) const PERMITS: &str = "seawall.concurrency.permits";
+pub(super) const WAITING: &str = "seawall.concurrency.waiting";
 
 /// With the label that tells them apart.
 pub(super) const RETRIES: (&str, &str) = ("seawall.retries", ERROR_TYPE);
@@ -38,6 +41,8 @@ pub(super) fn describe() {
     describe_histogram!(TOKENS, Unit::Count, "Number of input and output tokens used");
     describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time from sending to the end of the answer");
     describe_gauge!(CIRCUIT_STATE, Unit::Count, "What a circuit does: 0 closed, 1 half-open, 2 open");
+    describe_gauge!(PERMITS, Unit::Count, "Permits of a concurrency limit that are taken");
+    describe_gauge!(WAITING, Unit::Count, "Calls that wait for such a permit");
     for (name, description) in [
         (OPERATIONS, "Calls that are over"),
         (ATTEMPTS, "Requests that were sent, by the route they were sent to"),

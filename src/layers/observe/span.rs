@@ -43,6 +43,7 @@ mod traced {
                     "gen_ai.provider.name" = route,
                     "gen_ai.usage.input_tokens" = Empty,
                     "gen_ai.usage.output_tokens" = Empty,
+                    "seawall.usage.estimated" = Empty,
                     "error.type" = Empty,
                     "seawall.sends" = Empty,
                     "seawall.trail" = Empty,
@@ -57,6 +58,7 @@ mod traced {
                     "gen_ai.provider.name" = route,
                     "gen_ai.usage.input_tokens" = Empty,
                     "gen_ai.usage.output_tokens" = Empty,
+                    "seawall.usage.estimated" = Empty,
                     "error.type" = Empty,
                     "http.response.status_code" = Empty,
                     "seawall.route" = route,
@@ -77,6 +79,9 @@ mod traced {
             if let Some(usage) = ended.usage {
                 self.0.record("gen_ai.usage.input_tokens", usage.input);
                 self.0.record("gen_ai.usage.output_tokens", usage.output);
+                if usage.estimated {
+                    self.0.record("seawall.usage.estimated", true);
+                }
             }
             // What failed before the head; what failed instead of one is in the error.
             let (before, earlier) = (ended.trail, ended.trail.map_or(0, Trail::sends));

@@ -1,5 +1,5 @@
 //! What a recorder of `metrics` is told. It is one of the thread, as is each test's runtime.
-use super::{Log, attempt, routes, talkative, whole};
+use super::{Log, attempt, routes, talkative, usage, whole};
 use crate::{ask, fake::*, guarded, seconds};
 use http::{Request as HttpRequest, Response, header::ACCEPT};
 use metrics::{
@@ -21,12 +21,12 @@ use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 
 /// Every value that was told, by `name{label=value,…}`.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<BTreeMap<String, Vec<f64>>>>, Arc<Mutex<Vec<String>>>);
+pub(super) struct Told(Arc<Mutex<BTreeMap<String, Vec<f64>>>>, Arc<Mutex<Vec<String>>>);
 
 struct Series(Told, String);
 
 impl Told {
-    fn listen() -> (Self, LocalRecorderGuard<'static>) {
+    pub(super) fn listen() -> (Self, LocalRecorderGuard<'static>) {
         let told = Self::default();
         let guard = set_default_local_recorder(Box::leak(Box::new(told.clone())));
         (told, guard)
@@ -45,8 +45,17 @@ impl Told {
         self.get(series).iter().sum()
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         self.0.lock().unwrap().keys().cloned().collect()
+    }
+
+    /// Kind, name and unit of each metric that was described.
+    pub(super) fn described(&self) -> Vec<String> {
+        self.1.lock().unwrap().clone()
+    }
+
+    fn describe(&self, kind: &str, name: &KeyName, unit: Option<Unit>) {
+        self.1.lock().unwrap().push(format!("{kind} {} {}", name.as_str(), unit.unwrap().as_str()));
     }
 }
 
@@ -66,11 +75,11 @@ impl CounterFn for Series {
 }
 
 impl GaugeFn for Series {
-    fn increment(&self, _: f64) {
-        unreachable!()
+    fn increment(&self, value: f64) {
+        self.tell(value);
     }
-    fn decrement(&self, _: f64) {
-        unreachable!()
+    fn decrement(&self, value: f64) {
+        self.tell(-value);
     }
     fn set(&self, value: f64) {
         self.tell(value);
@@ -85,13 +94,13 @@ impl HistogramFn for Series {
 
 impl Recorder for Told {
     fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.1.lock().unwrap().push(format!("{} {}", name.as_str(), unit.unwrap().as_str()));
+        self.describe("counter", &name, unit);
     }
-    fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, text: SharedString) {
-        self.describe_counter(name, unit, text);
+    fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
+        self.describe("gauge", &name, unit);
     }
-    fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, text: SharedString) {
-        self.describe_counter(name, unit, text);
+    fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
+        self.describe("histogram", &name, unit);
     }
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
         Counter::from_arc(self.series(key))
@@ -192,12 +201,53 @@ async fn durations_and_tokens_go_by_the_names_of_opentelemetry() {
     assert_eq!([told.get(&duration), told.get(attempt)], [[3.0], [3.0]]);
     assert_eq!([told.get(&tokens("input")), told.get(&tokens("output"))], [[11.0], [7.0]]);
     assert!(!told.names().iter().any(|name| name.contains("first_chunk")), "it was no stream");
-    let mut described = told.1.lock().unwrap().clone();
-    assert!(described.contains(&"gen_ai.client.operation.duration seconds".to_owned()), "{described:?}");
+    let mut described = told.described();
+    assert!(described.contains(&"histogram gen_ai.client.operation.duration seconds".to_owned()), "{described:?}");
     let all = described.len();
     described.sort();
     described.dedup();
-    assert_eq!((all, described.len()), (14, 14), "once each");
+    assert_eq!((all, described.len()), (16, 16), "once each");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_that_nobody_told_are_counted_apart() {
+    let (told, _guard) = Told::listen();
+    let model = fake(|nth, _: Request| Now(Ok(whole("hello", usage(11, 7, nth > 0)))));
+    let service = ObserveLayer::attempt().sink(telemetry()).shape(Chat).layer(model);
+    for _ in 0..2 {
+        ask(&service, Request::new("gpt").user("x")).await.unwrap();
+    }
+    let of = |mark: &str| {
+        let labels = "gen_ai.operation.name=chat,gen_ai.request.model=gpt,gen_ai.token.type=output";
+        told.get(&format!("gen_ai.client.token.usage{{{labels}{mark}}}"))
+    };
+    assert_eq!([of(""), of(",seawall.usage.estimated=true")], [[7.0], [7.0]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn permits_and_those_who_wait_for_them_are_counted_up_and_down() {
+    let (told, _guard) = Told::listen();
+    let model = fake(|_, n: u32| After(seconds(1), Ok(n)));
+    let stack = Stack::bare(model).name("a").concurrency(2).build().unwrap();
+    let most = |name: &str| {
+        let steps = told.get(&format!("{name}{{seawall.route=a}}"));
+        let sums = steps.iter().scan(0.0_f64, |sum, step| {
+            *sum += step;
+            Some(*sum)
+        });
+        (sums.fold(0.0, f64::max), told.count(&format!("{name}{{seawall.route=a}}")))
+    };
+    guarded(async {
+        let calls: Vec<_> = (0..5).map(|n| tokio::spawn(stack.clone().oneshot(n))).collect();
+        tokio::time::sleep(seconds(1) / 2).await;
+        assert_eq!(most("seawall.concurrency.permits"), (2.0, 2.0));
+        assert_eq!(most("seawall.concurrency.waiting"), (3.0, 3.0));
+        calls.into_iter().for_each(|call| call.abort());
+        tokio::time::sleep(seconds(1)).await;
+    })
+    .await;
+    assert_eq!(most("seawall.concurrency.permits"), (2.0, 0.0), "given back by those who left");
+    assert_eq!(most("seawall.concurrency.waiting"), (3.0, 0.0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,5 @@
 //! What a subscriber of `tracing` is told. It is one of the thread, as is each test's runtime.
-use super::{KEY, PROMPT, attempt, millis, routes, streams, talkative, whole};
+use super::{KEY, PROMPT, attempt, millis, routes, streams, talkative, usage, whole};
 use crate::{ask, fake::*, guarded, seconds};
 use seawall::{
     Bare, Error, GaveUp, InCall, KeyBy, Kind, Phase, Stack, Usage, What,
@@ -37,6 +37,8 @@ struct Seen {
     name: String,
     level: Level,
     parent: Option<usize>,
+    /// The names of the fields that it may have.
+    declared: Vec<&'static str>,
     fields: BTreeMap<&'static str, String>,
     refs: u32,
 }
@@ -105,7 +107,8 @@ impl Subscriber for Told {
         let mut fields = BTreeMap::new();
         span.record(&mut Fields(&mut fields));
         let (name, level) = (span.metadata().name().to_owned(), *span.metadata().level());
-        inner.spans.push(Seen { name, level, parent, fields, refs: 1 });
+        let declared = span.metadata().fields().iter().map(|field| field.name()).collect();
+        inner.spans.push(Seen { name, level, parent, declared, fields, refs: 1 });
         Id::from_u64(inner.spans.len() as u64)
     }
 
@@ -122,7 +125,7 @@ impl Subscriber for Told {
         event.record(&mut Fields(&mut fields));
         let name = fields.remove("message").unwrap_or_default();
         let (level, parent) = (*event.metadata().level(), inner.entered.last().copied());
-        inner.events.push(Seen { name, level, parent, fields, refs: 0 });
+        inner.events.push(Seen { name, level, parent, declared: vec![], fields, refs: 0 });
     }
 
     fn enter(&self, span: &Id) {
@@ -142,6 +145,34 @@ impl Subscriber for Told {
         let refs = &mut self.0.lock().unwrap().spans[at(&span)].refs;
         *refs -= 1;
         *refs == 0
+    }
+}
+
+/// The names of the fields of an operation's span, and of an attempt's.
+pub(super) async fn declared() -> [Vec<&'static str>; 2] {
+    let (told, _guard) = Told::listen(Level::TRACE);
+    ask(&Stack::bare(fake(|_, n: u32| Now(Ok(n)))).build().unwrap(), 7).await.unwrap();
+    ["operation", "attempt"].map(|name| told.span(name).declared)
+}
+
+/// The levels of the lines that are written meanwhile.
+pub(super) fn levels(meanwhile: impl FnOnce()) -> Vec<Level> {
+    let (told, _guard) = Told::listen(Level::TRACE);
+    meanwhile();
+    told.0.lock().unwrap().events.iter().map(|event| event.level).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_that_nobody_told_are_marked() {
+    for estimated in [false, true] {
+        let (told, _guard) = Told::listen(Level::TRACE);
+        let model = fake(move |_, _: Request| Now(Ok(whole("hello", usage(11, 7, estimated)))));
+        let stack = Stack::chat(model).build().unwrap();
+        drop(stack.ask(Request::new("gpt").user(PROMPT)).await.unwrap());
+        for name in ["operation", "attempt"] {
+            let mark = told.span(name).field("seawall.usage.estimated").to_owned();
+            assert_eq!(mark, if estimated { "true" } else { "" }, "{name}");
+        }
     }
 }
 

@@ -21,6 +21,10 @@ fn word(what: &What<'_>) -> &'static str {
         What::CircuitHalfOpened { .. } => "half opened",
         What::CircuitClosed { .. } => "closed",
         What::CoolingDown { .. } => "cooling down",
+        What::PermitTaken => "permit taken",
+        What::PermitReturned => "permit returned",
+        What::QueueEntered => "queue entered",
+        What::QueueLeft { .. } => "queue left",
         What::AttemptEnded { .. } => "attempt",
         What::OperationEnded { .. } => "operation",
         _ => unreachable!(),
@@ -41,7 +45,7 @@ fn moody() -> Model {
 /// mended the stack works as if nothing had been.
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_panics_at_any_event_leaves_no_permit_no_probe_and_no_call_behind() {
-    const EVENTS: [&str; 10] = [
+    const EVENTS: [&str; 12] = [
         "retrying",
         "gave up",
         "timed out",
@@ -50,6 +54,8 @@ async fn a_listener_that_panics_at_any_event_leaves_no_permit_no_probe_and_no_ca
         "half opened",
         "closed",
         "cooling down",
+        "permit taken",
+        "permit returned",
         "attempt",
         "operation",
     ];
@@ -81,6 +87,55 @@ async fn a_listener_that_panics_at_any_event_leaves_no_permit_no_probe_and_no_ca
             }
             let answered = two(&well(), &well(), [&gates[0], &gates[1]]).build().unwrap();
             assert_eq!(answered.ask(1).await.unwrap(), 2);
+        })
+        .await;
+    }
+}
+
+/// Neither a permit nor a place in the line is lost with the call that the listener broke.
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_panics_at_a_permit_or_in_the_line_keeps_neither() {
+    for event in ["permit taken", "permit returned", "queue entered", "queue left"] {
+        guarded(async {
+            let (broken, panics) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU32::new(0)));
+            let (switch, count) = (broken.clone(), panics.clone());
+            let counts = Arc::new(Mutex::new([0_i32; 2]));
+            let told = counts.clone();
+            let sink = Sink::new(move |event_told| {
+                let (of, step) = match event_told.what {
+                    What::PermitTaken => (0, 1),
+                    What::PermitReturned => (0, -1),
+                    What::QueueEntered => (1, 1),
+                    What::QueueLeft { .. } => (1, -1),
+                    _ => return,
+                };
+                told.lock().unwrap()[of] += step;
+                if word(&event_told.what) == event && switch.load(Relaxed) {
+                    count.fetch_add(1, Relaxed);
+                    panic!("a bug in a listener");
+                }
+            });
+            let slow = model(|_| After(seconds(1), Ok(1)));
+            let stack = Stack::bare(slow.clone()).concurrency(2).max_retries(0).sink(sink).build().unwrap();
+            let calls: Vec<_> = (0..6).map(|n| tokio::spawn(stack.ask(n))).collect();
+            for call in calls {
+                let _ = call.await;
+            }
+            assert!(panics.load(Relaxed) > 0, "{event} was told");
+            assert_eq!((slow.live(), *counts.lock().unwrap()), (0, [0, 0]), "{event}");
+
+            broken.store(false, Relaxed);
+            let calls: Vec<_> = (0..4).map(|n| tokio::spawn(stack.ask(n))).collect();
+            let (answers, took) = timed(async {
+                let mut answers = Vec::new();
+                for call in calls {
+                    answers.push(call.await.unwrap().unwrap());
+                }
+                answers
+            })
+            .await;
+            assert_eq!((answers, took), (vec![1; 4], seconds(2)), "{event}: two at once");
+            assert_eq!(*counts.lock().unwrap(), [0, 0], "{event}");
         })
         .await;
     }
