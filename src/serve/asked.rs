@@ -8,6 +8,7 @@ use http::{
     HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
+use std::future::Future;
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
@@ -29,9 +30,20 @@ impl<P: Protocol> Asked<P> {
     /// # Cancel safety
     /// What was read is lost, as when a client hangs up.
     pub async fn read<B: http_body::Body>(protocol: P, body: B, limits: Limits) -> Result<Self, Box<Response<Body>>> {
-        match read(body, limits).await {
-            Ok(body) => Self::decode(protocol, &body),
-            Err(failure) => Err(Box::new(refuse(&protocol, &failure))),
+        Self::read_until(protocol, body, limits, None).await
+    }
+
+    /// The same, unless the drain ends first; it is kept for the answer.
+    pub(crate) async fn read_until<B: http_body::Body>(
+        protocol: P,
+        body: B,
+        limits: Limits,
+        drain: Option<Drain>,
+    ) -> Result<Self, Box<Response<Body>>> {
+        match Drain::or_ended(drain.as_ref(), read(body, limits)).await {
+            Some(Ok(body)) => Ok(Self { drain, ..Self::decode(protocol, &body)? }),
+            Some(Err(failure)) => Err(Box::new(refuse(&protocol, &failure))),
+            None => Err(Box::new(refuse(&protocol, &Failure::ended()))),
         }
     }
 
@@ -52,13 +64,32 @@ impl<P: Protocol> Asked<P> {
         &self.request
     }
 
-    /// Ends a streamed answer with this.
+    /// Ends the answer with this.
     #[must_use]
     pub fn drain(self, drain: &Drain) -> Self {
         Self { drain: Some(drain.clone()), ..self }
     }
 
-    /// The response to an answer, or to a failure. It resolves at once, but for an answer that comes in pieces and was to be whole.
+    /// Waits for an answer of the stack, and gives its response. Where a [`Drain`] ends first that is a 503, or in a stream that has
+    /// begun its protocol's error event.
+    ///
+    /// ```
+    /// use seawall::{chat, serve::{self, Asked}, stack::Boxed};
+    ///
+    /// async fn handle(model: Boxed, asked: Asked<serve::OpenAi>) -> http::Response<serve::Body> {
+    ///     let request = asked.request().clone().tenant("of this key");
+    ///     asked.answer(model.ask(request)).await
+    /// }
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping it ends the call upstream.
+    pub async fn answer(&self, reply: impl Future<Output = Result<Reply, Error>>) -> Response<Body> {
+        let answered = Drain::or_ended(self.drain.as_ref(), async { self.respond(reply.await).await }).await;
+        answered.unwrap_or_else(|| refuse(&self.protocol, &Failure::ended()))
+    }
+
+    /// The response to an answer that is there, or to a failure; [`answer`](Self::answer) heeds the [`Drain`] while it is awaited. It resolves at once, but for an answer that comes in pieces and was to be whole.
     pub async fn respond(&self, reply: Result<Reply, Error>) -> Response<Body> {
         match self.reply(reply).await {
             Ok(response) => response,

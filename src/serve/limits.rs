@@ -16,7 +16,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets the largest body, in bytes. Default 32 MiB. A larger one is answered with 413, and is not read further.
+    /// Sets the largest body, in bytes. Default 32 MiB. A larger one is answered with 413 at once, and not kept.
+    ///
+    /// A client that writes on meanwhile may meet a reset in place of the answer, unless its server reads on: `adapters::axum::serve`
+    /// does, for 30 s at most and while something comes within 5 s, and throws it away.
     ///
     /// # Errors
     /// Refuses zero.

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! A handler of your own has the stack as state, or as an extractor; an [`Error`] is a response, by `?`; and what a client asked is an
-//! extractor too, for a word with it before it is sent on:
+//! extractor too, for a word with it before it is sent on. It heeds the `Limits` and the `Drain` that stand in an `Extension`:
 //! ```
 //! use axum::{Router, extract::State, http::Response, response::IntoResponse, routing::post};
 //! use seawall::{Error, chat, serve::{self, Asked}, stack::Boxed};
@@ -32,16 +32,28 @@
 //!
 //! async fn chat(model: Boxed, asked: Asked<serve::OpenAi>) -> Response<serve::Body> {
 //!     let request = asked.request().clone().tenant("of this key");
-//!     asked.respond(model.ask(request).await).await
+//!     asked.answer(model.ask(request)).await
 //! }
 //!
 //! # fn example(stack: Boxed) -> Router {
 //! Router::new().route("/title", post(title)).route("/v1/chat/completions", post(chat)).with_state(stack)
 //! # }
 //! ```
+//!
+//! # Clients that hang up
+//! A client that hangs up ends its call, and with it the request upstream, whatever the call waits for. One that closes no more than
+//! its writing side has hung up too. [`serve`] notices that at once; `axum::serve` does not while bytes that nobody reads yet stand
+//! before the end, such as a further request: there, and here where the system is neither Linux nor Android, such a call goes on until
+//! it is over or its time is.
+//!
+//! # Clients that are slow
+//! A head must be there in [its time](Serving::header_read_timeout), a body within the [`Limits`](crate::serve::Limits). What is written
+//! on behind an early answer, such as a 413, is read and thrown away for 30 s at most, so that the answer is read and no reset.
+mod connection;
 mod extract;
 mod respond;
 mod serving;
+mod socket;
 
 pub use serving::{Serving, serve};
 

@@ -1,20 +1,22 @@
+use super::connection::{Phase, Server};
 use crate::{serve::Drain, time};
 use ::axum::Router;
-use std::{
-    future::{Future, IntoFuture, poll_fn},
-    io,
-    pin::{Pin, pin},
-    task::Poll,
-    time::Duration,
+use std::{future::Future, io, pin::pin, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
 };
-use tokio::{net::TcpListener, sync::oneshot};
 
 /// How long an end may take behind that of the answers: they were told, and only a client that does not read is left.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Serves a router, and ends it gracefully: see [`Serving::until`].
+/// Between two looks for a connection where there was none to be had: out of descriptors, most likely, until some are given back.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves a router over HTTP/1 and HTTP/2, and ends it gracefully: see [`Serving::until`].
 pub fn serve(listener: TcpListener, router: Router) -> Serving {
-    Serving { listener, router, drain: Drain::new(), grace: Duration::from_secs(30) }
+    let header_read_timeout = Duration::from_secs(30);
+    Serving { listener, router, drain: Drain::new(), grace: Duration::from_secs(30), header_read_timeout }
 }
 
 /// A router about to be served.
@@ -25,6 +27,7 @@ pub struct Serving {
     router: Router,
     drain: Drain,
     grace: Duration,
+    header_read_timeout: Duration,
 }
 
 impl Serving {
@@ -38,38 +41,61 @@ impl Serving {
         Self { grace: time, ..self }
     }
 
+    /// Sets in what time the head of a request must be there, counted from the start of the connection or from the end of the answer
+    /// before it: so long may a connection of HTTP/1 be idle too. Then it is closed. Default 30 s, which is hyper's. A connection of
+    /// HTTP/2 may be idle for as long as its client answers the pings, one in 30 s.
+    pub fn header_read_timeout(self, time: Duration) -> Self {
+        Self { header_read_timeout: time, ..self }
+    }
+
     /// Serves until `stop` resolves. Then no connection is taken any more, idle ones are closed, and answers go on for the
     /// [time of grace](Self::grace); those that are not over by then are told so, a stream by its protocol's error event and a call by a
-    /// 503. Two seconds later it is over in any case.
+    /// 503. Two seconds later it is over in any case: connections that are left are closed.
     ///
     /// # Errors
-    /// Those of the listener.
+    /// Of a listener that listens no more. A lack of descriptors is waited out.
     ///
     /// # Cancel safety
-    /// Dropping it stops taking connections; those that are open go on with the runtime.
+    /// Dropping it stops taking connections, and closes idle ones; answers under way go on with the runtime.
     pub async fn until(self, stop: impl Future<Output = ()>) -> io::Result<()> {
-        let Self { listener, router, drain, grace } = self;
-        let (tell, told) = oneshot::channel::<()>();
-        let server = ::axum::serve(listener, router).with_graceful_shutdown(async { drop(told.await) });
-        let mut server = pin!(server.into_future());
-        if let Some(over) = first(server.as_mut(), stop).await {
-            return over;
+        let Self { listener, router, drain, grace, header_read_timeout } = self;
+        let server = Server::new(router, header_read_timeout);
+        let (phase, _) = watch::channel(Phase::Serving);
+        let mut stop = pin!(stop);
+        loop {
+            let stream = tokio::select! {
+                stream = accept(&listener) => stream?,
+                () = stop.as_mut() => break,
+            };
+            tokio::spawn(server.clone().connection(stream, phase.subscribe()));
         }
-        drop(tell);
-        if let Some(over) = first(server.as_mut(), time::sleep(grace)).await {
-            return over;
+        drop(listener);
+        phase.send_replace(Phase::Stopping);
+        let mut done = pin!(phase.closed());
+        tokio::select! {
+            () = done.as_mut() => return Ok(()),
+            () = time::sleep(grace) => drain.end(),
         }
-        drain.end();
-        first(server.as_mut(), time::sleep(LAST)).await.unwrap_or(Ok(()))
+        tokio::select! {
+            () = done.as_mut() => {}
+            () = time::sleep(LAST) => drop(phase.send_replace(Phase::Over)),
+        }
+        Ok(())
     }
 }
 
-/// What the server gives, if it ends before the other.
-async fn first<T>(mut server: Pin<&mut impl Future<Output = T>>, other: impl Future<Output = ()>) -> Option<T> {
-    let mut other = pin!(other);
-    poll_fn(|cx| match server.as_mut().poll(cx) {
-        Poll::Ready(over) => Poll::Ready(Some(over)),
-        Poll::Pending => other.as_mut().poll(cx).map(|()| None),
-    })
-    .await
+async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, InvalidInput};
+    loop {
+        let error = match listener.accept().await {
+            Ok((stream, _)) => return Ok(stream),
+            Err(error) => error,
+        };
+        match error.kind() {
+            // It was gone before it was taken.
+            ConnectionAborted | ConnectionRefused | ConnectionReset => {}
+            InvalidInput => return Err(error),
+            _ => time::sleep(PAUSE).await,
+        }
+    }
 }
