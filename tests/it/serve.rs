@@ -2,8 +2,14 @@
 mod bad;
 #[cfg(all(feature = "axum", feature = "reqwest"))]
 mod endings;
+#[cfg(all(feature = "axum", feature = "reqwest"))]
+mod leaving;
 mod openai;
 mod protocols;
+#[cfg(all(feature = "axum", feature = "reqwest"))]
+mod slow;
+#[cfg(all(feature = "axum", feature = "reqwest"))]
+mod wire;
 
 use bytes::Bytes;
 use http::Response;
