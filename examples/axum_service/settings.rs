@@ -58,6 +58,10 @@ pub(crate) struct Settings {
     /// How long answers may go on when the service is told to stop.
     #[arg(long, env = "SEAWALL_GRACE", value_parser = seconds, default_value = "30")]
     pub(crate) grace: Duration,
+    /// The collector that spans are sent to, such as http://127.0.0.1:4318.
+    #[cfg(feature = "otlp")]
+    #[arg(long, env = "SEAWALL_OTLP")]
+    pub(crate) otlp: Option<String>,
 }
 
 impl Settings {
