@@ -31,11 +31,15 @@ use seawall::{
 };
 use settings::{RouteSettings, Settings};
 use std::{error::Error, process::ExitCode};
-use tokio::{net::TcpListener, signal};
+use tokio::{net::TcpListener, runtime::Builder, signal};
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    match run(Settings::parse()).await {
+fn main() -> ExitCode {
+    let settings = Settings::parse();
+    let runtime = match settings.threads.get() {
+        1 => Builder::new_current_thread().enable_all().build(),
+        threads => Builder::new_multi_thread().worker_threads(threads).enable_all().build(),
+    };
+    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(settings))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("axum_service: {error}");
