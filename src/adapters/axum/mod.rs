@@ -39,6 +39,7 @@
 //! Router::new().route("/title", post(title)).route("/v1/chat/completions", post(chat)).with_state(stack)
 //! # }
 //! ```
+mod connections;
 mod extract;
 mod respond;
 mod serving;

@@ -156,6 +156,47 @@ async fn a_client_that_hangs_up_in_a_stream_ends_it_upstream() {
 }
 
 #[tokio::test]
+async fn a_client_that_sent_more_than_its_request_and_hangs_up_leaves_nothing_behind() {
+    let next = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}";
+    for more in ["\r\n", "\n\r\n\n", "GET ", next] {
+        for stream in [false, true] {
+            let script = Script::seeded(1).fault(When::first(1), Fault::silence(Phase::BeforeHead));
+            let served = served(script, Duration::from_secs(5)).await;
+            let mut connection = served.call(stream).await;
+            connection.write_all(more.as_bytes()).await.unwrap();
+            served.seen(1).await;
+            drop(connection);
+            served.is_clean().await;
+            assert!(rest(served.call(stream).await).await.contains("200 OK"), "the permit is free");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stray_line_end_behind_a_request_does_no_harm() {
+    let served = served(Script::seeded(1), Duration::from_secs(5)).await;
+    let mut connection = served.call(true).await;
+    connection.write_all(b"\r\n").await.unwrap();
+    let told = rest(connection).await;
+    assert!(told.contains("200 OK") && told.contains("[DONE]"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_does_not_come_is_not_awaited_for_ever() {
+    let router = Router::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve(listener, router).until(std::future::pending()));
+    for begun in ["", "P", "PRI * HTTP/2.0", "POST / HTTP/1.1\r\nhost: x\r\ncontent-len"] {
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        connection.write_all(begun.as_bytes()).await.unwrap();
+        let mut all = Vec::new();
+        let ended = timeout(Duration::from_secs(600), connection.read_to_end(&mut all)).await;
+        assert!(ended.is_ok(), "{begun:?}: it is open after ten minutes");
+    }
+}
+
+#[tokio::test]
 async fn half_a_request_is_nothing_and_is_let_go() {
     let served = served(Script::seeded(1), Duration::from_secs(5)).await;
     let mut connection = TcpStream::connect(served.address).await.unwrap();
