@@ -1,7 +1,7 @@
 //! What the Axum example costs: the CPU time of its process, for a plain call and for a stream of 20 events, over 2,000 calls each.
 //!
 //! ```sh
-//! cargo build --release --example axum_service && cargo bench --bench served
+//! cargo build --profile dist --example axum_service && cargo bench --profile dist --bench served
 //! ```
 //! Client and provider live in this process, so that the other one's time is all that a service in between adds. Linux only, as the
 //! time is read from `/proc`.

@@ -8,11 +8,18 @@
 //! ```
 //!
 //! The keys of the providers are the service's own: what a client sends as its key goes nowhere. Put a check of it in front, as any
-//! middleware. `--help` lists what can be set.
+//! middleware. `--help` lists what can be set. With the feature `prometheus` there is a page at `/metrics`, for a route that strangers
+//! cannot reach; with `otlp`, `--otlp http://127.0.0.1:4318` sends spans to a collector.
 mod settings;
 
+#[cfg(feature = "prometheus")]
+use axum::http::header::CONTENT_TYPE;
 use axum::{Router, routing::get};
 use clap::Parser;
+#[cfg(feature = "otlp")]
+use seawall::adapters::otlp;
+#[cfg(feature = "prometheus")]
+use seawall::adapters::prometheus::{self, Page};
 use seawall::{
     Stack,
     adapters::axum::serve,
@@ -24,11 +31,15 @@ use seawall::{
 };
 use settings::{RouteSettings, Settings};
 use std::{error::Error, process::ExitCode};
-use tokio::{net::TcpListener, signal};
+use tokio::{net::TcpListener, runtime::Builder, signal};
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(Settings::parse()).await {
+fn main() -> ExitCode {
+    let settings = Settings::parse();
+    let runtime = match settings.threads.get() {
+        1 => Builder::new_current_thread().enable_all().build(),
+        threads => Builder::new_multi_thread().worker_threads(threads).enable_all().build(),
+    };
+    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(settings))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("axum_service: {error}");
@@ -38,6 +49,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run(settings: Settings) -> Result<(), Box<dyn Error>> {
+    #[cfg(feature = "otlp")]
+    let _sent_at_the_end = settings.otlp.as_deref().map(|url| otlp::install(url, "axum_service")).transpose()?;
+    #[cfg(feature = "prometheus")]
+    let page = prometheus::install()?;
+
     let stack = Boxed::new(stack(&settings)?);
     let limits = settings.limits()?;
     let drain = Drain::new();
@@ -45,6 +61,8 @@ async fn run(settings: Settings) -> Result<(), Box<dyn Error>> {
         .route_service("/v1/chat/completions", Endpoint::new(OpenAi::new(), stack.clone()).limits(limits).drain(&drain))
         .route_service("/v1/messages", Endpoint::new(Anthropic::new(), stack).limits(limits).drain(&drain))
         .route("/healthz", get(|| async { "ok" }));
+    #[cfg(feature = "prometheus")]
+    let router = router.route("/metrics", get(|| async move { ([(CONTENT_TYPE, Page::CONTENT_TYPE)], page.render()) }));
 
     let listener =
         TcpListener::bind(settings.listen).await.map_err(|error| format!("--listen {}: {error}", settings.listen))?;

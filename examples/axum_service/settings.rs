@@ -8,7 +8,7 @@ use seawall::{
     serve::Limits,
     stack::Boxed,
 };
-use std::{env, net::SocketAddr, str::FromStr, time::Duration};
+use std::{env, net::SocketAddr, num::NonZero, str::FromStr, time::Duration};
 
 /// Serves /v1/chat/completions and /v1/messages over a stack of routes.
 #[derive(Parser, Debug)]
@@ -16,6 +16,9 @@ pub(crate) struct Settings {
     /// Where to listen; port 0 takes a free one, and the first line says which.
     #[arg(long, env = "SEAWALL_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// How many threads serve. One answers some thousands of calls a second, and wakes no other for each.
+    #[arg(long, env = "SEAWALL_THREADS", default_value = "1")]
+    pub(crate) threads: NonZero<usize>,
     /// A route: name=…,dialect=openai|anthropic or the name of a preset[,base-url=…][,key-env=NAME][,model=…]. Repeat it, in the order in
     /// which they are asked; in the environment they stand apart by blanks.
     #[arg(long = "route", env = "SEAWALL_ROUTES", value_delimiter = ' ', required = true)]
@@ -58,6 +61,10 @@ pub(crate) struct Settings {
     /// How long answers may go on when the service is told to stop.
     #[arg(long, env = "SEAWALL_GRACE", value_parser = seconds, default_value = "30")]
     pub(crate) grace: Duration,
+    /// The collector that spans are sent to, such as http://127.0.0.1:4318.
+    #[cfg(feature = "otlp")]
+    #[arg(long, env = "SEAWALL_OTLP")]
+    pub(crate) otlp: Option<String>,
 }
 
 impl Settings {

@@ -1,13 +1,15 @@
 use crate::Invalid;
 use bytes::Bytes;
+use http::Uri;
 use http_body::Body as _;
 use http_body_util::Full;
 use pin_project_lite::pin_project;
-use reqwest::{Body, redirect};
+use reqwest::{Body, Url, redirect};
 use std::{
     fmt,
     future::Future,
     pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context as Cx, Poll, Waker, ready},
     time::Duration,
 };
@@ -23,8 +25,11 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// the server closed the connection unread.) Redirects are not followed, since the key would go along. Connecting may
 /// take 10 s, and nothing else is timed here: a whole reply may take minutes, and the timeouts of the stack know better.
 /// Errors come without the URL, whose query may hold a key.
-#[derive(Clone, Debug)]
-pub struct Reqwest(reqwest::Client);
+#[derive(Clone)]
+pub struct Reqwest {
+    client: reqwest::Client,
+    parsed: Parsed,
+}
 
 impl Reqwest {
     /// A client with a connection pool of its own; its clones share the pool.
@@ -33,7 +38,7 @@ impl Reqwest {
     /// Where TLS cannot be set up on this system, for example without any root certificates.
     pub fn new() -> Result<Self, Invalid> {
         match Self::client_builder().build() {
-            Ok(client) => Ok(Self(client)),
+            Ok(client) => Ok(Self::with_client(client)),
             Err(error) => {
                 Err(Invalid::new("reqwest", format!("TLS cannot be set up on this system: {}", cause(&error))))
             }
@@ -65,7 +70,13 @@ impl Reqwest {
     /// key, and sends again on its own what HTTP/2 refused.
     #[must_use]
     pub fn with_client(client: reqwest::Client) -> Self {
-        Self(client)
+        Self { client, parsed: Parsed::default() }
+    }
+}
+
+impl fmt::Debug for Reqwest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reqwest").field(&self.client).finish()
     }
 }
 
@@ -75,15 +86,47 @@ impl Service<http::Request<Full<Bytes>>> for Reqwest {
     type Future = Sending;
 
     fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), Self::Error>> {
-        Service::<reqwest::Request>::poll_ready(&mut self.0, cx)
+        Service::<reqwest::Request>::poll_ready(&mut self.client, cx)
     }
 
     fn call(&mut self, request: http::Request<Full<Bytes>>) -> Sending {
-        let state = match reqwest::Request::try_from(request.map(bytes)) {
-            Ok(request) => State::Pending { future: self.0.call(request) },
+        let state = match self.parsed.request(request.map(bytes)) {
+            Ok(request) => State::Pending { future: self.client.call(request) },
             Err(error) => State::Refused { error: Some(error) },
         };
         Sending { state }
+    }
+}
+
+/// The URLs that were asked last, as reqwest wants them: parsing one anew takes as long as all else that it does before it sends.
+#[derive(Clone, Default)]
+struct Parsed(Arc<Mutex<Vec<(Uri, Url)>>>);
+
+impl Parsed {
+    /// A client has one URL, or one for each deployment.
+    const MOST: usize = 8;
+
+    fn request(&self, request: http::Request<Bytes>) -> reqwest::Result<reqwest::Request> {
+        let found = {
+            let parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            parsed.iter().find(|(uri, _)| uri == request.uri()).map(|(_, url)| url.clone())
+        };
+        let Some(url) = found else {
+            let uri = request.uri().clone();
+            let request = reqwest::Request::try_from(request)?;
+            let mut parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if parsed.len() == Self::MOST {
+                parsed.clear();
+            }
+            parsed.push((uri, request.url().clone()));
+            return Ok(request);
+        };
+        let (head, body) = request.into_parts();
+        let mut request = reqwest::Request::new(head.method, url);
+        *request.version_mut() = head.version;
+        *request.headers_mut() = head.headers;
+        *request.body_mut() = Some(body.into());
+        Ok(request)
     }
 }
 

@@ -6,11 +6,14 @@ use http::{
 };
 use serde::{
     Deserialize, Serialize,
-    de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{
+        DeserializeOwned, Deserializer, Error as _, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
     ser::SerializeMap,
 };
 use serde_json::{error::Category, value::RawValue};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 /// The URL of a base and what follows it, each with a query of its own.
 pub(super) fn uri(base_url: &str, path: &str) -> Result<Uri, Invalid> {
@@ -111,11 +114,33 @@ pub(super) struct Lean<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lean<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        match raw.get().starts_with('"') {
-            true => Err(D::Error::custom("a text")),
-            false => serde_json::from_str(raw.get()).map(Self).map_err(|_| D::Error::custom("something else")),
-        }
+        deserializer.deserialize_any(LeanVisitor(PhantomData)).map(Self)
+    }
+}
+
+struct LeanVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for LeanVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object, a list or a count")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<T, A::Error> {
+        T::deserialize(SeqAccessDeserializer::new(items))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<T, E> {
+        T::deserialize(number.into_deserializer())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<T, E> {
+        Err(E::custom("a text"))
     }
 }
 

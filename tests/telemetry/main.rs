@@ -5,5 +5,8 @@
 mod bounds;
 mod collector;
 mod dashboard;
+mod example;
 mod page;
+#[path = "../served/example.rs"]
+mod process;
 mod program;

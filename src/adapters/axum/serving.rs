@@ -13,9 +13,11 @@ const LAST: Duration = Duration::from_secs(2);
 /// Between two looks for a connection where there was none to be had: out of descriptors, most likely, until some are given back.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves a router over HTTP/1 and HTTP/2, and ends it gracefully: see [`Serving::until`].
+/// Serves a router over HTTP/1.1 and HTTP/2, and ends it gracefully: see [`Serving::until`].
+///
+/// A client that hangs up ends its call, whatever it sent before. Each event of a stream leaves at once (`TCP_NODELAY`).
 pub fn serve(listener: TcpListener, router: Router) -> Serving {
-    let header_read_timeout = Duration::from_secs(30);
+    let header_read_timeout = Duration::from_secs(60);
     Serving { listener, router, drain: Drain::new(), grace: Duration::from_secs(30), header_read_timeout }
 }
 
@@ -42,7 +44,7 @@ impl Serving {
     }
 
     /// Sets in what time the head of a request must be there, counted from the start of the connection or from the end of the answer
-    /// before it: so long may a connection of HTTP/1 be idle too. Then it is closed. Default 30 s, which is hyper's. A connection of
+    /// before it: so long may a connection of HTTP/1 be idle too. Then it is closed. Default 60 s, as long as most clients keep one. A connection of
     /// HTTP/2 may be idle for as long as its client answers the pings, one in 30 s.
     pub fn header_read_timeout(self, time: Duration) -> Self {
         Self { header_read_timeout: time, ..self }

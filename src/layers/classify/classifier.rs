@@ -1,7 +1,7 @@
 use super::{
     body::{self, Body},
     decide::Answer,
-    envelope, recorded, transport,
+    envelope, plain, recorded, transport,
 };
 use crate::{Error, Kind, time};
 use http::{HeaderMap, StatusCode};
@@ -63,6 +63,9 @@ impl Classifier {
     /// A body that is empty, cut or damaged is a [`Kind::Transport`] failure, a page for people [`Kind::Unknown`].
     #[must_use]
     pub fn success(&self, headers: &HeaderMap, body: &[u8]) -> Option<Error> {
+        if plain::is_answer(body) {
+            return None;
+        }
         match body::read(body) {
             Body::Empty | Body::Cut(..) => self.damaged(),
             Body::Html(_) | Body::Text(_) => Some(self.named(Error::provider(Kind::Unknown))),

@@ -42,6 +42,7 @@ mod json;
 mod judge;
 mod layer;
 mod literal;
+mod plain;
 mod reading;
 mod recorded;
 mod rules;

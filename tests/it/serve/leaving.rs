@@ -191,6 +191,17 @@ async fn a_client_that_wrote_on_behind_its_request_leaves_nothing_behind_either(
     }
 }
 
+#[tokio::test]
+async fn a_client_that_wrote_on_and_stays_is_answered() {
+    for behind in ["\r\n", "\n\r\n\n", "GET "] {
+        let served = served(Script::seeded(1), Duration::from_secs(5)).await;
+        let mut connection = served.call(OPENAI, true).await;
+        connection.write_all(behind.as_bytes()).await.unwrap();
+        let told = rest(connection).await;
+        assert!(told.contains("200 OK") && told.contains("[DONE]"), "{told}");
+    }
+}
+
 /// One that reads nothing more while others are answered on the same connection, of which HTTP/2 has one.
 #[tokio::test]
 async fn over_http2_a_call_is_given_up_alone_and_nothing_of_it_is_left() {
