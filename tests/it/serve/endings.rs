@@ -197,6 +197,23 @@ async fn a_head_that_does_not_come_is_not_awaited_for_ever() {
 }
 
 #[tokio::test]
+async fn who_writes_far_too_much_before_reading_is_told_so_all_the_same() {
+    let served = served(Script::seeded(1), Duration::from_secs(5)).await;
+    let large = vec![b'a'; 50_000_000];
+    for head in
+        [format!("content-length: {}\r\n\r\n", large.len()), "transfer-encoding: chunked\r\n\r\n2faf080\r\n".to_owned()]
+    {
+        let mut connection = TcpStream::connect(served.address).await.unwrap();
+        connection.write_all(format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\n{head}").as_bytes()).await.unwrap();
+        within(connection.write_all(&large)).await.unwrap();
+        connection.write_all(b"\r\n0\r\n\r\n").await.unwrap();
+        let told = read_to(&mut connection, "request_too_large").await;
+        assert!(told.starts_with("HTTP/1.1 413 "), "{told}");
+    }
+    assert_eq!(served.provider.seen(), 0);
+}
+
+#[tokio::test]
 async fn half_a_request_is_nothing_and_is_let_go() {
     let served = served(Script::seeded(1), Duration::from_secs(5)).await;
     let mut connection = TcpStream::connect(served.address).await.unwrap();
