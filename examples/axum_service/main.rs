@@ -24,8 +24,10 @@ use seawall::{
     Stack,
     adapters::axum::serve,
     chat::Chat,
+    circuit_breaker::Window,
     failover::Route,
     provider::Reqwest,
+    retry::Backoff,
     serve::{Anthropic, Drain, Endpoint, OpenAi},
     stack::Boxed,
 };
@@ -84,12 +86,15 @@ fn stack(
 > {
     let http = Reqwest::with_client(Reqwest::client_builder().connect_timeout(settings.connect_timeout).build()?);
     let routes = settings.routes.iter().map(|route| {
-        let RouteSettings { name, model, .. } = route;
+        let RouteSettings { name, model, is_larger, .. } = route;
         let client = route.client(http.clone()).map_err(|error| format!("--route {name}: {error}"))?;
-        Ok::<_, String>(Route::new(client).name(name.as_str()).map(model.as_deref().map(seawall::Model::named)))
+        let route = Route::new(client).name(name.as_str());
+        let route = if *is_larger { route.larger() } else { route };
+        Ok::<_, String>(route.map(model.as_deref().map(seawall::Model::named)))
     });
     let mut stack = Stack::list(Chat, routes.collect::<Result<Vec<_>, _>>()?)
         .max_retries(settings.retries)
+        .backoff(Backoff::new(settings.backoff.0, settings.backoff.1).map_err(|error| format!("--backoff: {error}"))?)
         .recovery(settings.recovery());
     if let Some(limit) = settings.deadline {
         stack = stack.deadline(limit);
@@ -105,6 +110,12 @@ fn stack(
     }
     if let Some(limit) = settings.whole {
         stack = stack.whole(limit);
+    }
+    if let Some(calls) = settings.circuit {
+        stack = stack.circuit(Window::calls(calls).map_err(|error| format!("--circuit: {error}"))?);
+    }
+    if let Some((first, longest)) = settings.open_for {
+        stack = stack.open_for(first, longest);
     }
     if let Some(most) = settings.concurrency {
         stack = stack.concurrency(most);

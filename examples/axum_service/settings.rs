@@ -19,8 +19,9 @@ pub(crate) struct Settings {
     /// How many threads serve. One answers some thousands of calls a second, and wakes no other for each.
     #[arg(long, env = "SEAWALL_THREADS", default_value = "1")]
     pub(crate) threads: NonZero<usize>,
-    /// A route: name=…,dialect=openai|anthropic or the name of a preset[,base-url=…][,key-env=NAME][,model=…]. Repeat it, in the order in
-    /// which they are asked; in the environment they stand apart by blanks.
+    /// A route: name=…,dialect=openai|anthropic or the name of a preset[,base-url=…][,key-env=NAME][,model=…][,larger=yes]. Repeat it, in
+    /// the order in which they are asked; in the environment they stand apart by blanks. A larger one takes prompts that are too long for
+    /// those before it.
     #[arg(long = "route", env = "SEAWALL_ROUTES", value_delimiter = ' ', required = true)]
     pub(crate) routes: Vec<RouteSettings>,
     /// What fails over, beside refusals of our own: 429, overloaded, server, timeout, transport, quota.
@@ -52,6 +53,15 @@ pub(crate) struct Settings {
     /// How often a route is asked again.
     #[arg(long, env = "SEAWALL_RETRIES", default_value_t = 2)]
     pub(crate) retries: u32,
+    /// The first wait before a route is asked again, and the longest, where the provider names none: they double, with jitter.
+    #[arg(long, env = "SEAWALL_BACKOFF", value_parser = two_times, default_value = "0.5,8", value_name = "FIRST,LONGEST")]
+    pub(crate) backoff: (Duration, Duration),
+    /// Of how many calls to a route the failures are counted; it is left alone when half of them failed.
+    #[arg(long, env = "SEAWALL_CIRCUIT")]
+    pub(crate) circuit: Option<u32>,
+    /// How long a route is left alone then, and at most when it fails again.
+    #[arg(long, env = "SEAWALL_OPEN_FOR", value_parser = two_times, value_name = "FIRST,LONGEST")]
+    pub(crate) open_for: Option<(Duration, Duration)>,
     /// How many calls a route answers at once.
     #[arg(long, env = "SEAWALL_CONCURRENCY")]
     pub(crate) concurrency: Option<usize>,
@@ -97,22 +107,28 @@ pub(crate) struct RouteSettings {
     base_url: Option<String>,
     key_env: Option<String>,
     pub(crate) model: Option<String>,
+    pub(crate) is_larger: bool,
 }
 
 impl FromStr for RouteSettings {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut fields = [("name", None), ("dialect", None), ("base-url", None), ("key-env", None), ("model", None)];
+        let mut fields = ["name", "dialect", "base-url", "key-env", "model", "larger"].map(|name| (name, None));
         for pair in text.split(',') {
             let (field, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no field=value"))?;
             let known = fields.iter_mut().find(|(name, _)| *name == field);
             let (_, place) = known.ok_or_else(|| format!("there is no field `{field}`"))?;
             *place = Some(value.to_owned()).filter(|value| !value.is_empty());
         }
-        let [name, dialect, base_url, key_env, model] = fields.map(|(_, value)| value);
+        let [name, dialect, base_url, key_env, model, larger] = fields.map(|(_, value)| value);
         let dialect = dialect.ok_or("`dialect` is missing: openai, anthropic, or the name of a preset")?;
-        Ok(Self { name: name.unwrap_or_else(|| dialect.clone()), dialect, base_url, key_env, model })
+        let is_larger = match larger.as_deref() {
+            None | Some("no") => false,
+            Some("yes") => true,
+            Some(_) => return Err("`larger` must be yes or no".to_owned()),
+        };
+        Ok(Self { name: name.unwrap_or_else(|| dialect.clone()), dialect, base_url, key_env, model, is_larger })
     }
 }
 
@@ -190,4 +206,9 @@ impl FromStr for OnCut {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "must be seconds, such as 0.5".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+fn two_times(text: &str) -> Result<(Duration, Duration), String> {
+    let (first, longest) = text.split_once(',').ok_or("must be two times, such as 0.5,8")?;
+    Ok((seconds(first)?, seconds(longest)?))
 }

@@ -16,10 +16,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets the largest body, in bytes. Default 32 MiB. A larger one is answered with 413 at once, and not kept.
+    /// Sets the largest body, in bytes. Default 32 MiB. A larger one is answered with 413.
     ///
-    /// A client that writes on meanwhile may meet a reset in place of the answer, unless its server reads on: `adapters::axum::serve`
-    /// does, for 30 s at most and while something comes within 5 s, and throws it away.
+    /// Before that its rest is read and dropped, within the time of a body and up to 256 MiB of it: many clients write all that they
+    /// have before they look for an answer, and would see no more of it than a broken connection.
     ///
     /// # Errors
     /// Refuses zero.

@@ -1,5 +1,6 @@
 //! What is served: both protocols over a stack, in process and over real sockets.
 mod bad;
+mod cooling;
 #[cfg(all(feature = "axum", feature = "reqwest"))]
 mod endings;
 #[cfg(all(feature = "axum", feature = "reqwest"))]

@@ -48,7 +48,8 @@
 //!
 //! # Clients that are slow
 //! A head must be there in [its time](Serving::header_read_timeout), a body within the [`Limits`](crate::serve::Limits). What is written
-//! on behind an early answer, such as a 413, is read and thrown away for 30 s at most, so that the answer is read and no reset.
+//! on behind an early answer, such as a 404 or a check's 401, is read and dropped for 30 s at most, so that the client sees the answer
+//! rather than a broken connection.
 mod connection;
 mod extract;
 mod respond;
