@@ -57,6 +57,7 @@ pub enum Item {
     /// An event that nobody could read was passed over: see [`Reply::skipped`](super::Reply::skipped). Hidden from readers.
     Skipped,
     /// An event as it was received, in front of what it means, where [`Request::received`](super::Request::received) asked for it.
+    /// One that is no JSON is not among them.
     Event {
         /// The [form of the wire](crate::provider::Dialect::protocol) that it is of; empty where it is nobody else's.
         protocol: &'static str,

@@ -12,6 +12,7 @@ use crate::{
 };
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, header::CONTENT_TYPE};
+use serde::de::IgnoredAny;
 use std::{borrow::Cow, error::Error as StdError, mem, sync::Arc};
 
 /// The longest event that is read: a whole reply's worth of base64 fits.
@@ -216,7 +217,10 @@ impl<A: Assemble> Reader<A> {
                     Stage::Over => self.stage = Stage::Over,
                     Stage::More | Stage::Finished => {}
                 }
-                if self.request.wants_received() && !(self.hides_usage && is_usage(&self.items[first..])) {
+                // What is no JSON its reader would fail at, which passing it over is there to prevent.
+                let is_damaged = stage == Stage::Malformed && serde_json::from_slice::<IgnoredAny>(data).is_err();
+                let is_hidden = is_damaged || self.hides_usage && is_usage(&self.items[first..]);
+                if self.request.wants_received() && !is_hidden {
                     let (name, data) = (name.map(Arc::from), Bytes::copy_from_slice(data));
                     self.items.insert(first, Item::Event { protocol: self.protocol, name, data });
                 }
