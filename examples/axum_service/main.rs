@@ -94,7 +94,6 @@ fn stack(
     });
     let mut stack = Stack::list(Chat, routes.collect::<Result<Vec<_>, _>>()?)
         .max_retries(settings.retries)
-        .backoff(Backoff::new(settings.backoff.0, settings.backoff.1).map_err(|error| format!("--backoff: {error}"))?)
         .recovery(settings.recovery());
     if let Some(limit) = settings.deadline {
         stack = stack.deadline(limit);
@@ -110,6 +109,9 @@ fn stack(
     }
     if let Some(limit) = settings.whole {
         stack = stack.whole(limit);
+    }
+    if let Some((first, longest)) = settings.backoff {
+        stack = stack.backoff(Backoff::new(first, longest).map_err(|error| format!("--backoff: {error}"))?);
     }
     if let Some(calls) = settings.circuit {
         stack = stack.circuit(Window::calls(calls).map_err(|error| format!("--circuit: {error}"))?);

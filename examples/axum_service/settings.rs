@@ -54,8 +54,8 @@ pub(crate) struct Settings {
     #[arg(long, env = "SEAWALL_RETRIES", default_value_t = 2)]
     pub(crate) retries: u32,
     /// The first wait before a route is asked again, and the longest, where the provider names none: they double, with jitter.
-    #[arg(long, env = "SEAWALL_BACKOFF", value_parser = two_times, default_value = "0.5,8", value_name = "FIRST,LONGEST")]
-    pub(crate) backoff: (Duration, Duration),
+    #[arg(long, env = "SEAWALL_BACKOFF", value_parser = two_times, value_name = "FIRST,LONGEST")]
+    pub(crate) backoff: Option<(Duration, Duration)>,
     /// Of how many calls to a route the failures are counted; it is left alone when half of them failed.
     #[arg(long, env = "SEAWALL_CIRCUIT")]
     pub(crate) circuit: Option<u32>,
