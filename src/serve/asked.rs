@@ -1,6 +1,6 @@
 use super::{Body, Drain, Failure, Limits, Protocol, reading::read};
 use crate::{
-    Error,
+    Error, Kind,
     chat::{Reply, Request},
 };
 use bytes::Bytes;
@@ -8,6 +8,7 @@ use http::{
     HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
+use tower::{Service, ServiceExt};
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
@@ -35,6 +36,18 @@ impl<P: Protocol> Asked<P> {
         }
     }
 
+    /// Reads it, and ends that and all that follows with the drain, where there is one.
+    pub(crate) async fn read_under<B: http_body::Body>(
+        drain: Option<&Drain>,
+        protocol: P,
+        body: B,
+        limits: Limits,
+    ) -> Result<Self, Box<Response<Body>>> {
+        let asked = Drain::or_ended(drain, Self::read(protocol.clone(), body, limits)).await;
+        let asked = asked.unwrap_or_else(|| Err(Box::new(ended(&protocol))))?;
+        Ok(Self { drain: drain.cloned(), ..asked })
+    }
+
     /// Reads a body that is there.
     ///
     /// # Errors
@@ -46,19 +59,38 @@ impl<P: Protocol> Asked<P> {
         }
     }
 
-    /// What to ask the stack: it shares its text with this.
+    /// Changes what is asked: a model of your own choosing, a tenant.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(Request) -> Request) -> Self {
+        Self { request: change(self.request), ..self }
+    }
+
+    /// Asks a stack, and gives the response to what it says. What [`drain`](Self::drain) ends before there is an answer is answered
+    /// with a 503.
+    ///
+    /// # Cancel safety
+    /// Dropping it, as servers do when a client hangs up, ends the call upstream.
+    pub async fn ask<S>(&self, stack: S) -> Response<Body>
+    where
+        S: Service<Request, Response = Reply, Error = Error>,
+    {
+        let asking = async { self.respond(stack.oneshot(self.request.clone()).await).await };
+        Drain::or_ended(self.drain.as_ref(), asking).await.unwrap_or_else(|| ended(&self.protocol))
+    }
+
+    /// What is asked: it shares its text with this.
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// Ends a streamed answer with this.
+    /// Ends its answer with this, before it is there and while it is streamed.
     #[must_use]
     pub fn drain(self, drain: &Drain) -> Self {
         Self { drain: Some(drain.clone()), ..self }
     }
 
-    /// The response to an answer, or to a failure. It resolves at once, but for an answer that comes in pieces and was to be whole.
+    /// The response to an answer that was asked for in another way, or to a failure. It resolves at once, but for an answer that comes in pieces and was to be whole.
     pub async fn respond(&self, reply: Result<Reply, Error>) -> Response<Body> {
         match self.reply(reply).await {
             Ok(response) => response,
@@ -101,6 +133,11 @@ pub fn refuse<P: Protocol>(protocol: &P, failure: &Failure) -> Response<Body> {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static(again));
     }
     response
+}
+
+/// The response to what a drain ended.
+fn ended<P: Protocol>(protocol: &P) -> Response<Body> {
+    refuse(protocol, &Failure::of(&Error::refusal(Kind::Cancelled)))
 }
 
 fn json(body: Bytes) -> Response<Body> {

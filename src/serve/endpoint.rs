@@ -11,7 +11,7 @@ use std::{
     pin::Pin,
     task::{Context as Cx, Poll},
 };
-use tower::{Service, ServiceExt};
+use tower::Service;
 
 /// Serves a protocol over a stack: an `http::Request` in, an `http::Response` out, never an error. It fits wherever a
 /// `tower::Service` does, such as Axum's `route_service`.
@@ -76,15 +76,6 @@ where
     where
         B: http_body::Body,
     {
-        let (drain, protocol) = (self.drain.clone(), self.protocol.clone());
-        let answered = Drain::or_ended(drain.as_ref(), self.ask(request)).await;
-        answered.unwrap_or_else(|| refuse(&protocol, &Failure::of(&Error::refusal(Kind::Cancelled))))
-    }
-
-    async fn ask<B>(self, request: http::Request<B>) -> Response<Body>
-    where
-        B: http_body::Body,
-    {
         let Self { protocol, stack, limits, drain } = self;
         if request.method() != Method::POST {
             let failure = Failure::of(&Error::refusal(Kind::InvalidRequest).with_message("ask with POST"));
@@ -92,14 +83,10 @@ where
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
-        let mut asked = match Asked::read(protocol, request.into_body(), limits).await {
-            Ok(asked) => asked,
-            Err(response) => return *response,
-        };
-        if let Some(drain) = &drain {
-            asked = asked.drain(drain);
+        match Asked::read_under(drain.as_ref(), protocol, request.into_body(), limits).await {
+            Ok(asked) => asked.ask(stack).await,
+            Err(response) => *response,
         }
-        asked.respond(stack.oneshot(asked.request().clone()).await).await
     }
 }
 
