@@ -1,6 +1,6 @@
 use super::{Body, Drain, Failure, Limits, Protocol, reading::read};
 use crate::{
-    Error,
+    Error, Kind,
     chat::{Reply, Request},
 };
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use http::{
     HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
-use std::future::Future;
+use tower::{Service, ServiceExt};
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
@@ -30,21 +30,22 @@ impl<P: Protocol> Asked<P> {
     /// # Cancel safety
     /// What was read is lost, as when a client hangs up.
     pub async fn read<B: http_body::Body>(protocol: P, body: B, limits: Limits) -> Result<Self, Box<Response<Body>>> {
-        Self::read_until(protocol, body, limits, None).await
+        match read(body, limits).await {
+            Ok(body) => Self::decode(protocol, &body),
+            Err(failure) => Err(Box::new(refuse(&protocol, &failure))),
+        }
     }
 
-    /// The same, unless the drain ends first; it is kept for the answer.
-    pub(crate) async fn read_until<B: http_body::Body>(
+    /// Reads it, and ends that and all that follows with the drain, where there is one.
+    pub(crate) async fn read_under<B: http_body::Body>(
+        drain: Option<&Drain>,
         protocol: P,
         body: B,
         limits: Limits,
-        drain: Option<Drain>,
     ) -> Result<Self, Box<Response<Body>>> {
-        match Drain::or_ended(drain.as_ref(), read(body, limits)).await {
-            Some(Ok(body)) => Ok(Self { drain, ..Self::decode(protocol, &body)? }),
-            Some(Err(failure)) => Err(Box::new(refuse(&protocol, &failure))),
-            None => Err(Box::new(refuse(&protocol, &Failure::ended()))),
-        }
+        let asked = Drain::or_ended(drain, Self::read(protocol.clone(), body, limits)).await;
+        let asked = asked.unwrap_or_else(|| Err(Box::new(ended(&protocol))))?;
+        Ok(Self { drain: drain.cloned(), ..asked })
     }
 
     /// Reads a body that is there.
@@ -58,38 +59,38 @@ impl<P: Protocol> Asked<P> {
         }
     }
 
-    /// What to ask the stack: it shares its text with this.
+    /// Changes what is asked: a model of your own choosing, a tenant.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(Request) -> Request) -> Self {
+        Self { request: change(self.request), ..self }
+    }
+
+    /// Asks a stack, and gives the response to what it says. What [`drain`](Self::drain) ends before there is an answer is answered
+    /// with a 503.
+    ///
+    /// # Cancel safety
+    /// Dropping it, as servers do when a client hangs up, ends the call upstream.
+    pub async fn ask<S>(&self, stack: S) -> Response<Body>
+    where
+        S: Service<Request, Response = Reply, Error = Error>,
+    {
+        let asking = async { self.respond(stack.oneshot(self.request.clone()).await).await };
+        Drain::or_ended(self.drain.as_ref(), asking).await.unwrap_or_else(|| ended(&self.protocol))
+    }
+
+    /// What is asked: it shares its text with this.
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// Ends the answer with this.
+    /// Ends its answer with this, before it is there and while it is streamed.
     #[must_use]
     pub fn drain(self, drain: &Drain) -> Self {
         Self { drain: Some(drain.clone()), ..self }
     }
 
-    /// Waits for an answer of the stack, and gives its response. Where a [`Drain`] ends first that is a 503, or in a stream that has
-    /// begun its protocol's error event.
-    ///
-    /// ```
-    /// use seawall::{chat, serve::{self, Asked}, stack::Boxed};
-    ///
-    /// async fn handle(model: Boxed, asked: Asked<serve::OpenAi>) -> http::Response<serve::Body> {
-    ///     let request = asked.request().clone().tenant("of this key");
-    ///     asked.answer(model.ask(request)).await
-    /// }
-    /// ```
-    ///
-    /// # Cancel safety
-    /// Dropping it ends the call upstream.
-    pub async fn answer(&self, reply: impl Future<Output = Result<Reply, Error>>) -> Response<Body> {
-        let answered = Drain::or_ended(self.drain.as_ref(), async { self.respond(reply.await).await }).await;
-        answered.unwrap_or_else(|| refuse(&self.protocol, &Failure::ended()))
-    }
-
-    /// The response to an answer that is there, or to a failure; [`answer`](Self::answer) heeds the [`Drain`] while it is awaited. It resolves at once, but for an answer that comes in pieces and was to be whole.
+    /// The response to an answer that was asked for in another way, or to a failure. It resolves at once, but for an answer that comes in pieces and was to be whole.
     pub async fn respond(&self, reply: Result<Reply, Error>) -> Response<Body> {
         match self.reply(reply).await {
             Ok(response) => response,
@@ -132,6 +133,11 @@ pub fn refuse<P: Protocol>(protocol: &P, failure: &Failure) -> Response<Body> {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static(again));
     }
     response
+}
+
+/// The response to what a drain ended.
+fn ended<P: Protocol>(protocol: &P) -> Response<Body> {
+    refuse(protocol, &Failure::of(&Error::refusal(Kind::Cancelled)))
 }
 
 fn json(body: Bytes) -> Response<Body> {

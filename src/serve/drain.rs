@@ -44,6 +44,9 @@ impl Drain {
     /// What the future gives, unless this ends first.
     pub(crate) async fn or_ended<T>(drain: Option<&Self>, future: impl Future<Output = T>) -> Option<T> {
         let Some(drain) = drain else { return Some(future.await) };
+        if drain.has_ended() {
+            return None;
+        }
         let (mut future, mut ended) = (pin!(future), pin!(drain.ended()));
         poll_fn(|cx| match future.as_mut().poll(cx) {
             Poll::Pending => ended.as_mut().poll(cx).map(|()| None),

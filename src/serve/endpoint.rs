@@ -11,7 +11,7 @@ use std::{
     pin::Pin,
     task::{Context as Cx, Poll},
 };
-use tower::{Service, ServiceExt};
+use tower::Service;
 
 /// Serves a protocol over a stack: an `http::Request` in, an `http::Response` out, never an error. It fits wherever a
 /// `tower::Service` does, such as Axum's `route_service`.
@@ -83,8 +83,8 @@ where
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
-        match Asked::read_until(protocol, request.into_body(), limits, drain).await {
-            Ok(asked) => asked.answer(stack.oneshot(asked.request().clone())).await,
+        match Asked::read_under(drain.as_ref(), protocol, request.into_body(), limits).await {
+            Ok(asked) => asked.ask(stack).await,
             Err(response) => *response,
         }
     }

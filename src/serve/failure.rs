@@ -39,11 +39,6 @@ impl Failure {
         Self { status, kind, message, retry_after, is_retryable }
     }
 
-    /// The server stops.
-    pub(super) fn ended() -> Self {
-        Self::of(&Error::refusal(Kind::Cancelled))
-    }
-
     /// With another status, for what is HTTP's own, such as a method that nobody serves.
     #[must_use]
     pub fn with_status(self, status: StatusCode) -> Self {

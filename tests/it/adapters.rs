@@ -1,3 +1,4 @@
 //! What fits seawall to crates of others.
+mod axum;
 mod grpc;
 mod tonic;

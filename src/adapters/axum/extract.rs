@@ -19,8 +19,8 @@ impl<P: Protocol + Default, S: Send + Sync> FromRequest<S> for Asked<P> {
     async fn from_request(request: Request, _: &S) -> Result<Self, Self::Rejection> {
         let (head, body) = request.into_parts();
         let limits = head.extensions.get::<Limits>().copied().unwrap_or_default();
-        let drain = head.extensions.get::<Drain>().cloned();
-        Self::read_until(P::default(), body, limits, drain).await.map_err(|response| *response)
+        let drain = head.extensions.get::<Drain>();
+        Self::read_under(drain, P::default(), body, limits).await.map_err(|response| *response)
     }
 }
 

@@ -31,8 +31,7 @@
 //! }
 //!
 //! async fn chat(model: Boxed, asked: Asked<serve::OpenAi>) -> Response<serve::Body> {
-//!     let request = asked.request().clone().tenant("of this key");
-//!     asked.answer(model.ask(request)).await
+//!     asked.map(|request| request.tenant("of this key")).ask(model).await
 //! }
 //!
 //! # fn example(stack: Boxed) -> Router {

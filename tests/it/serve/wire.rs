@@ -86,10 +86,7 @@ pub async fn served_within(script: Script, grace: Duration, header_read_timeout:
             }
         }
     };
-    let own = |model: Boxed, asked: Asked<serve::OpenAi>| async move {
-        let request = asked.request().clone();
-        asked.answer(model.ask(request)).await
-    };
+    let own = |model: Boxed, asked: Asked<serve::OpenAi>| async move { asked.ask(model).await };
     let router = Router::new()
         .route_service("/v1/chat/completions", Endpoint::new(serve::OpenAi::new(), stack.clone()).drain(&drain))
         .route_service("/v1/messages", Endpoint::new(serve::Anthropic::new(), stack.clone()).drain(&drain))
