@@ -256,12 +256,15 @@ pub const DAYS: [Day; 16] = [
                 let told = got.usage().is_some_and(|usage| !usage.estimated && usage.output > 0);
                 got.is_whole() && told && got.took < Duration::from_secs(1)
             };
-            // Where Anthropic leaves its ending out it may yet come, for as long as the connection is open.
-            let is_open_well = match played.days.routes {
-                "anthropic" => open.tokens() == 60 && open.kind() == Some(Kind::Timeout),
-                _ => at_once(&open),
+            // OpenAI's answer is all there with its usage. Anthropic's own ending is never left out: without it an answer is cut.
+            let holds = match played.days.routes {
+                "anthropic" => {
+                    let cut = [played.days.told(Kind::Transport), Kind::Timeout];
+                    [closed.kind(), open.kind()] == cut.map(Some) && (closed.tokens(), open.tokens()) == (60, 60)
+                }
+                _ => at_once(&closed) && at_once(&open),
             };
-            judge(at_once(&closed) && is_open_well && played.sent() == (2, 0), told(&open, played))
+            judge(holds && played.sent() == (2, 0), format!("{}\n    {}", told(&closed, played), told(&open, played)))
         })
     ),
     day!(

@@ -175,13 +175,14 @@ async fn at_any_moment_of_a_stream_a_client_that_hangs_up_leaves_nothing_behind(
     }
 }
 
-/// A line feed too many, or a request that it did not wait to send: nobody reads them before the call is over.
+/// A line feed too many, or a request that it did not wait to send, or more than hyper takes beforehand: nobody reads them before the
+/// call is over. (Where it does not even fit into the system's own buffers, the end stays on the client's side.)
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[tokio::test]
 async fn a_client_that_wrote_on_behind_its_request_leaves_nothing_behind_either() {
     let (head, body) = request(OPENAI, false);
     let another = format!("{head}{body}");
-    for behind in ["\r\n", &another, &"x".repeat(1_000_000)] {
+    for behind in ["\r\n", &another, &"x".repeat(30_000)] {
         for moment in [InLine, WhileARetrySleeps, WhileTheHeadIsAwaited] {
             for (stream, by) in [(false, By::Close), (true, By::NoMoreRequests), (true, By::Reset)] {
                 leaves_nothing_behind(OPENAI, stream, moment, by, behind).await;
