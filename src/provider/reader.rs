@@ -12,6 +12,7 @@ use crate::{
 };
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, header::CONTENT_TYPE};
+use serde::de::IgnoredAny;
 use std::{borrow::Cow, error::Error as StdError, mem, sync::Arc};
 
 /// The longest event that is read: a whole reply's worth of base64 fits.
@@ -216,7 +217,10 @@ impl<A: Assemble> Reader<A> {
                     Stage::Over => self.stage = Stage::Over,
                     Stage::More | Stage::Finished => {}
                 }
-                if self.request.wants_received() && !(self.hides_usage && is_usage(&self.items[first..])) {
+                // What is no JSON, or no UTF-8, would break its reader, whom we let pass over it.
+                let is_lost = !is_text(data, stage == Stage::Malformed);
+                let is_hidden = self.hides_usage && is_usage(&self.items[first..]);
+                if self.request.wants_received() && !is_lost && !is_hidden {
                     let (name, data) = (name.map(Arc::from), Bytes::copy_from_slice(data));
                     self.items.insert(first, Item::Event { protocol: self.protocol, name, data });
                 }
@@ -281,6 +285,11 @@ impl<A: Assemble> Reader<A> {
             self.usage = Some(usage);
         }
     }
+}
+
+/// And JSON, where that is in doubt.
+fn is_text(data: &[u8], is_doubted: bool) -> bool {
+    std::str::from_utf8(data).is_ok_and(|text| !is_doubted || serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
 /// And nothing else.
