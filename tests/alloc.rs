@@ -7,6 +7,8 @@
 mod answers;
 #[path = "alloc/events.rs"]
 mod events;
+#[path = "alloc/requests.rs"]
+mod requests;
 #[path = "alloc/streams.rs"]
 mod streams;
 
@@ -57,6 +59,7 @@ fn main() {
     http_bodies();
     what_is_not_free();
     answers::are_bounded();
+    requests::are_bounded();
     events::are_bounded();
     streams::all();
     long_histories();

@@ -171,7 +171,7 @@ impl Request {
 
     /// Has what is received come along as it came: each event of a stream in front of what it means, as
     /// [`Item::Event`](super::Item::Event), and the body of a whole answer as [`Answer::received`](super::Answer::received). For a
-    /// proxy that hands them on.
+    /// proxy that hands them on. An event that is no JSON in UTF-8 is left out, as it is passed over.
     #[must_use]
     pub fn received(self) -> Self {
         self.set(|asked| asked.received = true)

@@ -217,10 +217,10 @@ impl<A: Assemble> Reader<A> {
                     Stage::Over => self.stage = Stage::Over,
                     Stage::More | Stage::Finished => {}
                 }
-                // What is no JSON its reader would fail at, which passing it over is there to prevent.
-                let is_damaged = stage == Stage::Malformed && serde_json::from_slice::<IgnoredAny>(data).is_err();
-                let is_hidden = is_damaged || self.hides_usage && is_usage(&self.items[first..]);
-                if self.request.wants_received() && !is_hidden {
+                // What is no JSON, or no UTF-8, would break its reader, whom we let pass over it.
+                let is_lost = !is_text(data, stage == Stage::Malformed);
+                let is_hidden = self.hides_usage && is_usage(&self.items[first..]);
+                if self.request.wants_received() && !is_lost && !is_hidden {
                     let (name, data) = (name.map(Arc::from), Bytes::copy_from_slice(data));
                     self.items.insert(first, Item::Event { protocol: self.protocol, name, data });
                 }
@@ -285,6 +285,11 @@ impl<A: Assemble> Reader<A> {
             self.usage = Some(usage);
         }
     }
+}
+
+/// And JSON, where that is in doubt.
+fn is_text(data: &[u8], is_doubted: bool) -> bool {
+    std::str::from_utf8(data).is_ok_and(|text| !is_doubted || serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
 /// And nothing else.

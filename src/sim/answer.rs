@@ -25,6 +25,7 @@ pub struct Answer {
     pub(super) delay: Spread,
     pub(super) framing: Framing,
     pub(super) text: Option<String>,
+    pub(super) echo: bool,
     pub(super) reasoning: Option<String>,
     pub(super) refusal: Option<String>,
     pub(super) tool_calls: Vec<Call>,
@@ -58,6 +59,25 @@ impl Answer {
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), ..self }
+    }
+
+    /// Says what the last text of the user's says, in place of a sentence of its own, so that an answer can be told to belong to its
+    /// question. Where the user wrote none, it is that sentence.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use seawall::{chat, provider::OpenAi, sim::{Answer, InProcess, Script}};
+    /// use tower::ServiceExt;
+    ///
+    /// let client = OpenAi::without_key().over(InProcess::new(Script::seeded(7).answer(Answer::default().echo()))?);
+    /// let reply = client.oneshot(chat::Request::new("m").user("call 12")).await?;
+    /// assert_eq!(reply.text(), "call 12");
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn echo(self) -> Self {
+        Self { echo: true, ..self }
     }
 
     /// Asks for a tool, in place of the text; called several times, for several tools in one answer.
@@ -114,7 +134,10 @@ impl Answer {
     }
 
     pub(super) fn check(&self) -> Result<(), Invalid> {
-        let goes_on = self.text.is_some() || !self.tool_calls.is_empty() || self.filtered;
+        if self.echo && self.text.is_some() {
+            return Err(Invalid::new("echo", "takes the place of `text`; leave one out"));
+        }
+        let goes_on = self.echo || self.text.is_some() || !self.tool_calls.is_empty() || self.filtered;
         if self.refusal.is_some() && goes_on {
             let reason = "stands alone: an answer that refuses has no text, calls no tools and is not filtered";
             return Err(Invalid::new("refusal", reason));

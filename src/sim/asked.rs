@@ -43,6 +43,8 @@ struct Turn<'a> {
 struct Block<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
 }
 
 impl<'a> Asked<'a> {
@@ -116,6 +118,13 @@ impl<'a> Asked<'a> {
         new.any(|turn| turn.role == "tool" || turn.blocks().iter().any(|block| block.kind == "tool_result"))
     }
 
+    /// The last text of the user's.
+    pub(super) fn question(&self) -> Option<String> {
+        let turns = self.messages.iter().rev().map(|json| serde_json::from_str::<Turn<'_>>(json.get()));
+        let users = turns.map(Result::unwrap_or_default).filter(|turn| turn.role == "user");
+        users.map(|turn| turn.text()).find(|text| !text.is_empty())
+    }
+
     /// The texts that end the answer: one, or several.
     pub(super) fn stops(&self) -> impl Iterator<Item = &str> {
         let given = [&self.stop, &self.stop_sequences].into_iter().flatten();
@@ -128,6 +137,11 @@ impl<'a> Asked<'a> {
 }
 
 impl Turn<'_> {
+    fn text(&self) -> String {
+        let whole = self.content.and_then(|content| serde_json::from_str(content.get()).ok());
+        whole.unwrap_or_else(|| self.blocks().into_iter().filter_map(|block| block.text).collect())
+    }
+
     fn blocks(&self) -> Vec<Block<'_>> {
         self.content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default()
     }

@@ -16,7 +16,7 @@ impl Script {
     /// let script = Script::parse(r#"
     ///     seed = 7
     ///     keep-bodies = 1_000_000           # in the log; none by default
-    ///     answer.delay = "20ms..80ms"       # also: framing, text, reasoning, refusal, filtered, cached, cache-written
+    ///     answer.delay = "20ms..80ms"       # also: framing, text, echo, reasoning, refusal, filtered, cached, cache-written
     ///     answer.stream.per-token = "30ms"  # also: first-token, keep-alive, chunks, line-ends, usage, terminator
     ///     limits.requests-per-minute = 600
     ///
@@ -96,6 +96,7 @@ struct How {
     delay: Spread,
     framing: Framing,
     text: Option<String>,
+    echo: bool,
     reasoning: Option<String>,
     refusal: Option<String>,
     tool_call: Vec<Called>,
@@ -114,10 +115,11 @@ struct Called {
 
 impl From<How> for Answer {
     fn from(how: How) -> Self {
-        let How { delay, framing, text, reasoning, refusal, tool_call, cached, cache_written, filtered, stream } = how;
+        let How { delay, framing, text, echo, reasoning, refusal, tool_call, cached, cache_written, filtered, stream } =
+            how;
         let call = |Called { name, arguments }| Call { name, arguments };
         let tool_calls = tool_call.into_iter().map(call).collect();
-        Self { delay, framing, text, reasoning, refusal, tool_calls, cached, cache_written, filtered, stream }
+        Self { delay, framing, text, echo, reasoning, refusal, tool_calls, cached, cache_written, filtered, stream }
     }
 }
 

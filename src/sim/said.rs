@@ -59,7 +59,8 @@ impl<'a> Said<'a> {
             }
             (None, []) => {
                 let own = || format!("This is answer {number} of the mock provider.");
-                let mut text = how.text.clone().unwrap_or_else(own);
+                let echoed = || if how.echo { asked.question() } else { None };
+                let mut text = how.text.clone().or_else(echoed).unwrap_or_else(own);
                 if let Some((at, stop)) = first_stop(&text, asked) {
                     stopped = Stopped::At(stop.to_owned());
                     text.truncate(at);

@@ -22,7 +22,7 @@ fn repeated(open: &str, part: &str, close: &str) -> Bytes {
     Bytes::from([open, &part.repeat(BYTES / part.len()), close].concat())
 }
 
-fn asked_for(work: impl FnOnce()) -> usize {
+pub(super) fn asked_for(work: impl FnOnce()) -> usize {
     let region = Region::new(ALLOCATOR);
     work();
     let change = region.change();

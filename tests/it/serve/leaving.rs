@@ -91,7 +91,7 @@ impl Moment {
     }
 }
 
-fn first<'a>(text: &'a str, bytes: usize) -> &'a str {
+fn first(text: &str, bytes: usize) -> &str {
     text.get(..bytes).unwrap_or(text)
 }
 

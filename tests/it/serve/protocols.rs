@@ -5,7 +5,7 @@ use seawall::{
     Stack,
     provider::{Anthropic, OpenAi},
     serve::{self, Endpoint},
-    sim::{Answer, Fault, InProcess, Phase, Script, When},
+    sim::{Answer, BadEvent, Fault, InProcess, Phase, Script, When},
     stack::Boxed,
 };
 use serde_json::{Value, json as value};
@@ -175,6 +175,35 @@ async fn what_a_provider_of_the_same_form_says_is_handed_on_as_it_came() {
         assert!(json(&told)["usage"].get("service_tier").is_some(), "{told}");
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_no_json_is_handed_on_to_nobody() {
+    guarded(async {
+        for event in [BadEvent::NotJson, BadEvent::NotUtf8] {
+            let fault =
+                || Fault::event(Phase::AfterTokens(2), event).with_answer(Answer::default().text("one two three"));
+            for (_, stack) in routes(|| Script::seeded(1).fault(When::always(), fault())) {
+                let mut asked = gpt();
+                asked["stream"] = true.into();
+                let (_, told) = ask(&Endpoint::new(serve::OpenAi::new(), stack.clone()), asked.to_string()).await;
+                is_read_by_any_client(&told);
+                assert!(told.ends_with("data: [DONE]\n\n"), "{told}");
+                let mut asked = claude();
+                asked["stream"] = true.into();
+                let (_, told) = ask(&Endpoint::new(serve::Anthropic::new(), stack), asked.to_string()).await;
+                is_read_by_any_client(&told);
+                assert!(told.contains("event: message_stop\n"), "{told}");
+            }
+        }
+    })
+    .await;
+}
+
+fn is_read_by_any_client(stream: &str) {
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+    let read: Vec<_> = data.map(json).collect();
+    assert!(read.len() > 3 && stream.contains("three"), "{stream}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -151,6 +151,29 @@ async fn text_ends_where_a_stop_text_begins() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_echo_says_the_last_text_of_the_users() {
+    guarded(async {
+        let asked = chat::Request::new("m").system("Be brief.").user("first").message(chat::Message::assistant("Yes?"));
+        for reply in each(&Answer::default().echo(), &asked.clone().user("second \"one\"")).await {
+            assert_eq!(reply.text(), "second \"one\"");
+        }
+        for reply in each(&calls_echoed(), &question()).await {
+            let asked = question().message(reply.message().clone());
+            let results = reply.tool_calls().fold(asked, |asked, call| asked.tool_result(call.id(), "5"));
+            for reply in each(&calls_echoed(), &results).await {
+                assert_eq!(reply.text(), "What is it?", "results of tools are no text of the user's");
+            }
+        }
+    })
+    .await;
+    assert!(InProcess::new(Script::seeded(1).answer(Answer::default().echo().text("both"))).is_err());
+}
+
+fn calls_echoed() -> Answer {
+    Answer::default().tool_call("now", "{}").echo()
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_cache_is_a_part_of_the_prompt() {
     guarded(async {
         let usage = |reply: &Reply| reply.usage().unwrap();

@@ -54,6 +54,9 @@ fn a_script_in_toml_is_the_one_that_is_built() {
         cut = "at-end"
         status = 500
         [[fault]]
+        nth = 9
+        answer.echo = true
+        [[fault]]
         huge-body = 10
         [[fault]]
         huge-header = 10
@@ -75,6 +78,7 @@ fn a_script_in_toml_is_the_one_that_is_built() {
         .fault(When::every(5), Fault::silence_for(Phase::InHead, second))
         .fault(When::first(2), Fault::garbled(Garble::ContentType))
         .fault(When::always(), Fault::cut(Phase::AtEnd).with_status(500))
+        .fault(When::nth(9), Fault::answer(Answer::default().echo()))
         .fault(When::always(), Fault::huge_body(10))
         .fault(When::always(), Fault::huge_header(10));
     assert_eq!(Script::parse(text).unwrap(), built);
