@@ -1,4 +1,8 @@
 //! What the targets share: how much a call may hold, and what a history must stand.
+mod served;
+
+pub use served::{asks, writes};
+
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame};
@@ -29,11 +33,16 @@ pub const DECODER: usize = 4096;
 
 /// Runs a reader of these bytes, and asserts that it holds at most ten times as many at a time, and these.
 pub fn bounded<T>(input: &[u8], beside: usize, read: impl FnOnce(&[u8]) -> T) -> T {
+    bounded_by(10, input, beside, read)
+}
+
+/// The same, of so many times.
+pub fn bounded_by<T>(times: usize, input: &[u8], beside: usize, read: impl FnOnce(&[u8]) -> T) -> T {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let result = read(input);
     let held = ALLOCATOR.peak_usage() - before;
-    assert!(held <= 10 * input.len() + beside, "{held} bytes held for an input of {}", input.len());
+    assert!(held <= times * input.len() + beside, "{held} bytes held for an input of {}", input.len());
     result
 }
 

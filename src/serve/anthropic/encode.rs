@@ -83,7 +83,7 @@ fn block<'a>(part: &'a Part, provider: &str) -> Option<Block<'a>> {
         Part::ToolCall(call) => {
             Block::Own(Own::ToolUse { id: call.id(), name: call.name(), input: Input::of(call.arguments()) })
         }
-        Part::Native(native) => Block::Native(native.json_for(provider)?),
+        Part::Native(native) => Block::Native(native.json_for(provider).filter(|json| json.get().starts_with('{'))?),
         Part::Image(_) | Part::Document(_) | Part::ToolResult(_) => return None,
     })
 }

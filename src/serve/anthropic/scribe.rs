@@ -172,7 +172,8 @@ impl Scribe for Events {
                 self.block(Block::Own(own), Some(Delta::InputJson { partial_json: &text }), out);
             }
             Item::Native(block) => {
-                if let Some(json) = block.json_for(&self.provider) {
+                // One that a service of the caller's own made may be anything.
+                if let Some(json) = block.json_for(&self.provider).filter(|json| json.get().starts_with('{')) {
                     self.block(Block::Native(json), None, out);
                 }
             }

@@ -265,18 +265,21 @@ async fn a_document_in_words_and_a_call_by_a_program_reach_their_own_kind_as_the
 }
 
 #[tokio::test]
-async fn a_block_on_several_lines_is_one_event() {
+async fn a_block_on_several_lines_is_one_event_and_what_is_no_block_is_none() {
     use seawall::chat::{Answer, Message, Native, Part, Reply, Request, Role};
     async fn model(_: Request) -> Result<Reply, seawall::Error> {
-        let json =
-            serde_json::value::RawValue::from_string("{\n  \"type\": \"search\",\n  \"text\": \"a\\nb\"\n}".to_owned())
-                .unwrap();
-        Ok(Reply::whole(Answer::new(Message::new(Role::Assistant, [Part::Native(Native::new("anthropic", json))]))))
+        let blocks = ["{\n  \"type\": \"search\",\n  \"text\": \"a\\nb\"\n}", "0.25"];
+        let raw = |json: &str| serde_json::value::RawValue::from_string(json.to_owned()).unwrap();
+        let parts = blocks.map(|json| Part::Native(Native::new("anthropic", raw(json))));
+        Ok(Reply::whole(Answer::new(Message::new(Role::Assistant, parts))))
     }
     let endpoint = Endpoint::new(serve::Anthropic::new(), Boxed::new(tower::service_fn(model)));
-    let body =
-        value!({ "model": "m", "messages": [{ "role": "user", "content": "?" }], "stream": true, "max_tokens": 9 });
+    let mut body = value!({ "model": "m", "messages": [{ "role": "user", "content": "?" }], "max_tokens": 9 });
+    let (_, whole) = ask(&endpoint, body.to_string()).await;
+    assert_eq!(json(&whole)["content"].as_array().unwrap().len(), 1, "{whole}");
+    body["stream"] = true.into();
     let (_, told) = ask(&endpoint, body.to_string()).await;
     let block = told.lines().find(|line| line.contains("search")).unwrap();
     assert_eq!(json(block.strip_prefix("data: ").unwrap())["content_block"]["text"], "a\nb");
+    assert!(!told.contains("0.25"), "{told}");
 }
