@@ -21,7 +21,18 @@ pub struct Example {
 
 impl Example {
     pub fn start(routes: &[Route<'_>], flags: &[&str]) -> Self {
-        let mut command = Command::new(binary());
+        Self::spawn(Command::new(binary()), routes, flags)
+    }
+
+    /// That may hold no more than so many descriptors.
+    #[cfg(unix)]
+    pub fn start_with_few(descriptors: u32, routes: &[Route<'_>], flags: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"")]).arg(binary());
+        Self::spawn(shell, routes, flags)
+    }
+
+    fn spawn(mut command: Command, routes: &[Route<'_>], flags: &[&str]) -> Self {
         command.args(["--listen", "127.0.0.1:0"]).args(flags).env("SEAWALL_TEST_KEY", "sk-upstream");
         for Route { name, dialect, provider } in routes {
             let base = match *dialect {

@@ -14,9 +14,12 @@ use seawall::sim::{Answer, Fault, MockProvider, Phase, Script, When};
 use serde_json::{Value, json};
 use std::{
     env,
+    io::{Read, Write},
+    net::TcpStream,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    time::Duration,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -61,7 +64,36 @@ fn main() -> ExitCode {
             });
         }
     }
+    #[cfg(unix)]
+    {
+        let provider = runtime.block_on(MockProvider::start(script())).unwrap();
+        well &= check("more connections than descriptors", || crowded(&provider));
+    }
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Those for which there is no room wait, and the service goes on when there is.
+#[cfg(unix)]
+fn crowded(provider: &MockProvider) {
+    let route = Route { name: "only", dialect: "openai", provider };
+    let example = Example::start_with_few(40, &[route], &[]);
+    let address = example.base.strip_prefix("http://").unwrap();
+    let ask = || {
+        let mut connection = TcpStream::connect(address).unwrap();
+        connection.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        connection
+    };
+    let answer = |mut connection: TcpStream| {
+        let mut told = String::new();
+        connection.read_to_string(&mut told).unwrap();
+        assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+    };
+    let crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let waiting = ask();
+    drop(crowd);
+    answer(waiting);
+    answer(ask());
 }
 
 /// What is answered goes by the model that is asked for.
