@@ -24,15 +24,8 @@ impl Example {
         Self::spawn(Command::new(binary()), routes, flags)
     }
 
-    /// That may hold no more than so many descriptors.
-    #[cfg(unix)]
-    pub fn start_with_few(descriptors: u32, routes: &[Route<'_>], flags: &[&str]) -> Self {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"")]).arg(binary());
-        Self::spawn(shell, routes, flags)
-    }
-
-    fn spawn(mut command: Command, routes: &[Route<'_>], flags: &[&str]) -> Self {
+    /// By this command, which ends with the [`binary`].
+    pub fn spawn(mut command: Command, routes: &[Route<'_>], flags: &[&str]) -> Self {
         command.args(["--listen", "127.0.0.1:0"]).args(flags).env("SEAWALL_TEST_KEY", "sk-upstream");
         for Route { name, dialect, provider } in routes {
             let base = match *dialect {
@@ -58,7 +51,7 @@ impl Drop for Example {
 }
 
 /// Cargo builds examples before it runs tests, and tells tests where they are by nothing but their own place.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     let own = env::current_exe().unwrap();
     own.parent().and_then(|deps| deps.parent()).unwrap().join("examples/axum_service")
 }

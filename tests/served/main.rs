@@ -76,7 +76,9 @@ fn main() -> ExitCode {
 #[cfg(unix)]
 fn crowded(provider: &MockProvider) {
     let route = Route { name: "only", dialect: "openai", provider };
-    let example = Example::start_with_few(40, &[route], &[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\""]).arg(example::binary());
+    let example = Example::spawn(command, &[route], &[]);
     let address = example.base.strip_prefix("http://").unwrap();
     let ask = || {
         let mut connection = TcpStream::connect(address).unwrap();
