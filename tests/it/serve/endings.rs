@@ -71,3 +71,17 @@ async fn a_server_that_stops_closes_what_is_idle_at_once() {
     within(&mut served.server).await.unwrap();
     assert_eq!((rest(silent).await.as_str(), rest(idle).await.ends_with("200 OK")), ("", false));
 }
+
+#[tokio::test]
+async fn a_client_that_does_not_read_cannot_hold_the_end_up() {
+    // More than the buffers of both sides take.
+    let answer = Answer::default().text(format!("{} ", "x".repeat(60_000)).repeat(400));
+    let mut served = served(Script::seeded(1).answer(answer), Duration::from_millis(50)).await;
+    let mut connection = served.call(OPENAI, true).await;
+    read_to(&mut connection, "200 OK").await;
+    drop(served.stop.take());
+    within(&mut served.server).await.unwrap();
+    served.is_clean().await;
+    let told = rest(connection).await;
+    assert!(!told.contains("[DONE]"), "{}", told.len());
+}
