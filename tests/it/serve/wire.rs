@@ -110,8 +110,9 @@ pub const ANTHROPIC: &str = "/v1/messages";
 
 /// A request, head and body.
 pub fn request(path: &str, stream: bool) -> (String, String) {
-    let body =
-        format!(r#"{{"model":"m","max_tokens":9000000,"messages":[{{"role":"user","content":"?"}}],"stream":{stream}}}"#);
+    let body = format!(
+        r#"{{"model":"m","max_tokens":9000000,"messages":[{{"role":"user","content":"?"}}],"stream":{stream}}}"#
+    );
     let head =
         format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
     (head, body)
