@@ -16,10 +16,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets the largest body, in bytes. Default 32 MiB. A larger one is answered with 413.
+    /// Sets the largest body, in bytes. Default 32 MiB. A larger one is answered with 413, and is not read further.
     ///
-    /// Before that its rest is read and dropped, within the time of a body and up to 256 MiB of it: many clients write all that they
-    /// have before they look for an answer, and would see no more of it than a broken connection.
+    /// Many clients write all that they have before they look for an answer, and see no more of it than a broken connection where
+    /// the server closes meanwhile: `adapters::axum::serve` reads on for a while, and drops it.
     ///
     /// # Errors
     /// Refuses zero.

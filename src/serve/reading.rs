@@ -9,48 +9,36 @@ use std::{
     task::Poll,
 };
 
-/// How much of a body that is too large is read and dropped. Most clients write all of it before they look for an answer, and of a
-/// connection that closes meanwhile they see no more than that.
-const DROPPED: u64 = 256 * 1024 * 1024;
-
 /// Reads a body whole, within the limits.
 pub(super) async fn read<B: Body>(body: B, limits: Limits) -> Result<Bytes, Failure> {
-    let announced = body.size_hint().lower();
-    let mut is_dropped = announced > limits.body as u64;
-    if announced > DROPPED {
+    if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits));
     }
     let (mut body, mut late) = (pin!(body), pin!(time::sleep(limits.within)));
-    let (mut all, mut dropped) = (BytesMut::new(), 0);
+    let mut all = BytesMut::new();
     loop {
         let frame = poll_fn(|cx| match body.as_mut().poll_frame(cx) {
             Poll::Pending => late.as_mut().poll(cx).map(|()| Err(())),
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
         });
-        let frame = match frame.await {
-            Err(()) | Ok(None | Some(Err(_))) if is_dropped => return Err(too_large(limits)),
-            Err(()) => {
-                let message = format!("the request's body did not come within {:?}", limits.within);
-                let failure = Failure::of(&Error::refusal(Kind::InvalidRequest).with_message(message));
-                return Err(failure.with_status(StatusCode::REQUEST_TIMEOUT));
-            }
-            Ok(None) => return Ok(all.freeze()),
-            Ok(Some(Ok(frame))) => frame,
-            Ok(Some(Err(_))) => {
+        let Ok(frame) = frame.await else {
+            let message = format!("the request's body did not come within {:?}", limits.within);
+            let failure = Failure::of(&Error::refusal(Kind::InvalidRequest).with_message(message));
+            return Err(failure.with_status(StatusCode::REQUEST_TIMEOUT));
+        };
+        let mut data = match frame {
+            None => return Ok(all.freeze()),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => data,
+                Err(_) => continue,
+            },
+            Some(Err(_)) => {
                 let error = Error::refusal(Kind::InvalidRequest).with_message("the request's body broke off");
                 return Err(Failure::of(&error));
             }
         };
-        let Ok(mut data) = frame.into_data() else { continue };
-        if !is_dropped && all.len() + data.remaining() > limits.body {
-            (is_dropped, all) = (true, BytesMut::new());
-        }
-        if is_dropped {
-            dropped += data.remaining() as u64;
-            if dropped > DROPPED {
-                return Err(too_large(limits));
-            }
-            continue;
+        if all.len() + data.remaining() > limits.body {
+            return Err(too_large(limits));
         }
         while data.has_remaining() {
             let chunk = data.chunk();
