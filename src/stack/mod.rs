@@ -34,6 +34,19 @@
 //! # Ok::<(), seawall::Invalid>(())
 //! ```
 //!
+//! # Around a client that you have
+//! Its answers are judged where it stands, by a [`ClassifyLayer`](crate::classify::ClassifyLayer), and its own retries are off, as the
+//! stack counts each send.
+//!
+//! | client | stack | example |
+//! |---|---|---|
+//! | `reqwest::Client` | `Stack::http(ClassifyLayer::reqwest().layer(client))` | `reqwest_client` |
+//! | a service of `http` requests, such as hyper's | `Stack::http(ClassifyLayer::http().layer(service))` | `clients`: `rig` |
+//! | a channel of tonic's | `Stack::http(GrpcClassifyLayer::new().layer(channel))` | `tonic_channel` |
+//! | async-openai | its `with_http_service` takes a stack over reqwest | `clients`: `async_openai` |
+//! | rig | its `HttpClientExt` is implemented over a stack of `http` requests | `clients`: `rig` |
+//! | genai, and any other | `Stack::bare(ClassifyLayer::with(judge).layer(service))` | `own_service`, `clients`: `genai` |
+//!
 //! # Where it goes
 //! Around a client, and innermost of all that is yours. From the outside in: one [operation](crate::observe), the
 //! [deadline](crate::timeout) of the call, [failover](crate::failover) where there are several routes, with a
