@@ -43,7 +43,8 @@
 //! A client that hangs up ends its call, and with it the request upstream, whatever the call waits for. One that closes no more than
 //! its writing side has hung up too. [`serve`] notices that at once. `axum::serve` does not while bytes that nobody reads yet stand
 //! before the end, such as a further request: there such a call goes on until it is over or its time is; and here too where the system
-//! is neither Linux nor Android and these bytes are many.
+//! is neither Linux nor Android and these bytes are many. What fills the system's own buffers keeps the end from arriving at all: such a
+//! call goes on until its time is over.
 //!
 //! # Clients that are slow
 //! A head must be there in [its time](Serving::header_read_timeout), a body within the [`Limits`](crate::serve::Limits). What is written
