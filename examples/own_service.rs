@@ -79,6 +79,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = stack.ask("What is a seawall?").await?;
     println!("{} bytes, {} requests", answer.len(), provider.seen());
     assert_eq!(provider.seen(), 2);
+    let log = provider.log();
+    assert!(log.records[1].at - log.records[0].at >= Duration::from_secs(1), "the 429 named a second");
 
     let Err(error) = stack.ask("And a groyne?").await else { return Err("three attempts were to fail".into()) };
     println!("{error}; sends: {}", error.sends());

@@ -26,10 +26,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .fault(When::nth(6), Fault::cut(Phase::AfterTokens(2)));
     let provider = MockProvider::start(script).await?;
 
-    // reqwest with its own second sends and redirects off, as the stack counts each send. async-openai asks for a stream only in
-    // the body of a request, so `whole` limits the wait for the head of its streams too.
+    // reqwest with its own second sends and redirects off, as the stack counts each send. Only the body of a request says that it
+    // asks for a stream, so the head of one is given as long as a whole reply: the deadline limits both.
     let http = ClassifyLayer::reqwest().layer(Reqwest::client_builder().build()?);
-    let stack = Stack::http(http).deadline(Duration::from_secs(120)).whole(Duration::from_secs(60)).build()?;
+    let stack = Stack::http(http).deadline(Duration::from_secs(120)).build()?;
     let service = service_fn(move |factory: HttpRequestFactory| {
         let stack = stack.clone();
         async move { stack.ask(factory.build().await?).await.map_err(BoxError::from) }
@@ -42,6 +42,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = client.chat().create(question()?).await?;
     println!("{:?}, {} requests", answer.choices[0].message.content, provider.seen());
     assert_eq!(provider.seen(), 3);
+    let log = provider.log();
+    assert!(log.records[1].at - log.records[0].at >= Duration::from_secs(1), "the 429 named a second");
 
     // Our error comes out in a box, whole.
     let OpenAIError::Boxed(error) = client.chat().create(question()?).await.err().ok_or("a 401 was to come")? else {

@@ -35,16 +35,13 @@ pub fn judge(error: genai::Error) -> Error {
 
 pub type Events = BoxStream<'static, genai::Result<ChatStreamEvent>>;
 
-/// A stream of genai's sends when it is read. So it is read up to its first content: until then it may be asked for again.
+/// A stream of genai's sends when it is read. So it is read up to its first content, as until then it may be asked for again; to
+/// the stack the call is over with that, as it does not see into genai's streams.
 pub async fn begun(client: Client, (model, chat): Ask) -> genai::Result<Events> {
     let mut events = client.exec_chat_stream(model, chat, None).await?.stream;
-    let mut read = Vec::new();
-    while let Some(event) = events.try_next().await? {
-        let content = !matches!(event, ChatStreamEvent::Start | ChatStreamEvent::Heartbeat);
-        read.push(Ok(event));
-        if content {
-            break;
-        }
+    let mut first = events.try_next().await?;
+    while let Some(ChatStreamEvent::Start | ChatStreamEvent::Heartbeat) = first {
+        first = events.try_next().await?;
     }
-    Ok(futures::stream::iter(read).chain(events).boxed())
+    Ok(futures::stream::iter(first.map(Ok)).chain(events).boxed())
 }

@@ -14,6 +14,7 @@ use seawall::{
     provider::Reqwest,
     sim::{BadEvent, Fault, MockProvider, Phase, Script, When},
 };
+use std::time::Duration;
 use tower::{Layer, service_fn};
 
 mod calls;
@@ -53,6 +54,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = stack.ask(("gpt-4o-mini", question())).await?;
     println!("{:?} of {}, {} requests", answer.first_text(), answer.model_iden.model_name, provider.seen());
     assert_eq!((&*answer.model_iden.model_name, provider.seen()), ("gpt-4o-mini", 2));
+    let log = provider.log();
+    assert!(log.records[1].at - log.records[0].at >= Duration::from_secs(1), "the 429 named a second");
 
     let answer = stack.ask(("gpt-4o", question())).await?;
     println!("{:?} of {}, {} requests", answer.first_text(), answer.model_iden.model_name, provider.seen());

@@ -38,6 +38,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = model.call(question()).await?;
     println!("{:?}, {} requests", answer.text(), provider.seen());
     assert_eq!(provider.seen(), 3);
+    let log = provider.log();
+    assert!(log.records[1].at - log.records[0].at >= Duration::from_secs(1), "the 429 named a second");
 
     // Our error is among the sources of rig's. Ask ours whether to try again: rig holds all that have no status for worth it.
     let Err(ProviderError::Http(error)) = model.call(question()).await else { return Err("a 401 was to come".into()) };
