@@ -119,6 +119,22 @@ async fn a_kept_connection_that_was_closed_in_the_meantime_is_replaced() {
 }
 
 #[tokio::test]
+async fn each_of_many_urls_is_asked_at_its_own_path_and_query_with_its_own_body() {
+    const URLS: usize = 12;
+    let (url, log) = logging(&[Act::Answer; 2 * URLS]).await;
+    let (url, _) = url.split_once('?').unwrap();
+    let transport = direct();
+    for at in (0..URLS).chain(0..URLS) {
+        let base = format!("{url}/{}?version={}", at / 2, at % 2);
+        assert_eq!(ask(&transport, &base).await.unwrap().text(), "Blue.");
+        let request = log.lock().unwrap()[0].last().unwrap().clone();
+        assert!(request.contains(&format!("/{}/chat/completions?version={} HTTP/1.1", at / 2, at % 2)), "{request}");
+        assert!(request.contains("authorization: Bearer sk-secret") && request.ends_with('}'), "{request}");
+    }
+    assert_eq!(requests(&log), [2 * URLS], "over one connection");
+}
+
+#[tokio::test]
 async fn a_stream_that_is_refused_is_not_sent_again_behind_our_back() {
     let seen = Arc::new(Mutex::new(0));
     let count = Arc::clone(&seen);
