@@ -1,5 +1,5 @@
 use super::connection::{Phase, Server};
-use crate::{serve::Drain, time};
+use crate::{Invalid, serve::Drain, time};
 use ::axum::Router;
 use std::{future::Future, io, pin::pin, time::Duration};
 use tokio::{
@@ -44,10 +44,16 @@ impl Serving {
     }
 
     /// Sets in what time the head of a request must be there, counted from the start of the connection or from the end of the answer
-    /// before it: so long may a connection of HTTP/1 be idle too. Then it is closed. Default 60 s, as long as most clients keep one. A connection of
-    /// HTTP/2 may be idle for as long as its client answers the pings, one in 30 s.
-    pub fn header_read_timeout(self, time: Duration) -> Self {
-        Self { header_read_timeout: time, ..self }
+    /// before it: so long may a connection of HTTP/1 be idle too. Then it is closed. Default 60 s, as long as most clients keep one.
+    /// A connection of HTTP/2 may be idle for as long as its client answers the pings, one in 30 s.
+    ///
+    /// # Errors
+    /// Refuses zero.
+    pub fn header_read_timeout(self, time: Duration) -> Result<Self, Invalid> {
+        if time.is_zero() {
+            return Err(Invalid::new("header_read_timeout", "zero would close every connection; set a longer time"));
+        }
+        Ok(Self { header_read_timeout: time, ..self })
     }
 
     /// Serves until `stop` resolves. Then no connection is taken any more, idle ones are closed, and answers go on for the

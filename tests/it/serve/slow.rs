@@ -91,6 +91,13 @@ async fn a_client_that_never_ends_its_request_is_answered_too() {
 }
 
 #[tokio::test]
+async fn a_time_of_zero_for_heads_is_refused() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let refused = seawall::adapters::axum::serve(listener, axum::Router::new()).header_read_timeout(Duration::ZERO);
+    assert!(refused.unwrap_err().to_string().contains("header_read_timeout"));
+}
+
+#[tokio::test]
 async fn half_a_head_is_ended_in_its_time_and_so_is_nothing_at_all() {
     let served = served_within(Script::seeded(1), Duration::from_secs(5), Duration::from_millis(100)).await;
     for half in ["", "P", "PRI * HTTP/2", "POST /v1/messages HTTP/1.1\r\nhost: x\r\n", "GET /"] {

@@ -99,7 +99,8 @@ pub async fn served_within(script: Script, grace: Duration, header_read_timeout:
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
     let server = tokio::spawn(async move {
-        let serving = serve(listener, router).drain(&drain).grace(grace).header_read_timeout(header_read_timeout);
+        let serving =
+            serve(listener, router).drain(&drain).grace(grace).header_read_timeout(header_read_timeout).unwrap();
         serving.until(async { drop(stopped.await) }).await.unwrap();
     });
     Served { provider, address, arrived, alive, stop: Some(stop), server }
